@@ -1,0 +1,100 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// What every Swift target is compiled with.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableExperimentalFeature("Lifetimes"),
+    .treatAllWarnings(as: .error),
+    .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
+]
+
+/// As `strict`, with pointers marked; `Posix` and `Bytes` are the two homes of pointers and go without.
+let safe = strict + [.strictMemorySafety()]
+
+func module(_ name: String, _ dependencies: [String], settings: [SwiftSetting] = safe) -> Target {
+    .target(
+        name: name,
+        dependencies: dependencies.map { .byName(name: $0) },
+        swiftSettings: settings,
+    )
+}
+
+func tests(_ name: String, _ dependencies: [String]) -> Target {
+    .testTarget(
+        name: name,
+        dependencies: dependencies.map { .byName(name: $0) },
+        swiftSettings: strict,
+    )
+}
+
+let package = Package(
+    name: "uplinkd",
+    products: [
+        .executable(name: "uplinkd", targets: ["uplinkd"]),
+        .executable(name: "uplinkctl", targets: ["uplinkctl"]),
+    ],
+    targets: [
+        .target(name: "CLinux"),
+        .target(name: "CChecksum"),
+        .systemLibrary(name: "CSystemdLibrary", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .target(name: "CSystemd", dependencies: ["CSystemdLibrary"]),
+        .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CCurl", dependencies: ["CCurlLibrary"]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+
+        module("Bytes", ["CChecksum"], settings: strict),
+        module("Time", []),
+        module("JSON", ["Bytes"]),
+        module("HTTP1", ["Bytes", "JSON"]),
+        module("Posix", ["CLinux", "Bytes", "Time"], settings: strict),
+        module("Reactor", ["Bytes", "Posix", "Time"]),
+        module("Resolver", ["Bytes", "Posix", "Time"]),
+        module("Netlink", ["CLinux", "Bytes", "Posix"]),
+        module("Reachability", ["Bytes", "Time", "Netlink"]),
+        module("Gates", ["Bytes", "Time", "Reachability"]),
+        module("Queue", ["Bytes", "Time", "Posix", "Gates"]),
+        module("Intake", ["Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor", "Queue"]),
+        module("Delivery", ["Bytes", "Time", "JSON", "Reachability", "Gates", "Queue"]),
+        module("HTTPTransport", ["CCurl", "CZlib", "Bytes", "Time", "Posix", "Reactor", "Delivery"]),
+        module("Control", ["Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor"]),
+        module("ControlClient", ["Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor"]),
+        module("Configuration", ["Bytes", "Time", "Posix"]),
+        module("SystemdService", ["CSystemd", "Bytes", "Time", "Posix"]),
+        module(
+            "Daemon",
+            [
+                "Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor", "Resolver", "Netlink", "Reachability", "Gates",
+                "Queue", "Intake", "Delivery", "HTTPTransport", "Control", "Configuration", "SystemdService",
+            ]),
+        module("Simulator", ["Bytes", "Time", "Posix", "Reachability", "Gates", "Queue", "Delivery", "Daemon"]),
+
+        .executableTarget(name: "uplinkd", dependencies: ["Daemon"], swiftSettings: safe),
+        .executableTarget(name: "uplinkctl", dependencies: ["ControlClient"], swiftSettings: safe),
+
+        tests("BytesTests", ["Bytes", "Time"]),
+        tests("JSONTests", ["JSON", "Bytes"]),
+        tests("HTTP1Tests", ["HTTP1", "Bytes"]),
+        tests("PosixTests", ["Posix", "Bytes", "Time"]),
+        tests("ReactorTests", ["Reactor", "Posix", "Time"]),
+        tests("ResolverTests", ["Resolver", "Bytes", "Posix", "Time"]),
+        tests("NetlinkTests", ["Netlink", "Bytes", "Posix"]),
+        tests("ReachabilityTests", ["Reachability", "Netlink", "Time", "Bytes"]),
+        tests("GatesTests", ["Gates", "Reachability", "Time", "Bytes"]),
+        tests("QueueModelTests", ["Bytes"]),
+        tests("QueueTests", ["Queue", "Gates", "Reachability", "Bytes", "Time", "Posix"]),
+        tests("IntakeTests", ["Intake", "JSON", "HTTP1", "Queue", "Posix", "Reactor", "Bytes", "Time"]),
+        tests("DeliveryTests", ["Delivery", "Gates", "Reachability", "Queue", "JSON", "Bytes", "Time"]),
+        tests("HTTPTransportTests", ["HTTPTransport", "Delivery", "Reactor", "Posix", "Bytes", "Time"]),
+        tests("ControlTests", ["Control", "ControlClient", "HTTP1", "JSON", "Posix", "Reactor", "Bytes", "Time"]),
+        tests("ConfigurationTests", ["Configuration", "Posix", "Bytes", "Time"]),
+        tests("SystemdServiceTests", ["SystemdService", "Posix", "Bytes", "Time"]),
+        tests(
+            "SimulatorTests",
+            ["Simulator", "Daemon", "Queue", "Delivery", "Gates", "Reachability", "Bytes", "Time"]),
+        tests("TidyTests", ["Posix", "Bytes"]),
+    ],
+    swiftLanguageModes: [.v6],
+)

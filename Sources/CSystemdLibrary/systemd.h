@@ -1,0 +1,3 @@
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-id128.h>
+#include <systemd/sd-journal.h>

@@ -1,0 +1,3 @@
+// Delivery: forms batches, enriches events, judges answers, paces; pure, over a `Transport`.
+//
+// May import: Bytes, Time, JSON, Reachability, Gates, Queue.

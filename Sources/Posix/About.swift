@@ -1,0 +1,3 @@
+// Posix: system calls with typed errors: files, sockets, epoll, signals, threads, locks, clocks.
+//
+// May import: CLinux, Bytes, Time, Glibc.

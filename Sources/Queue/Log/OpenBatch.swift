@@ -1,0 +1,70 @@
+internal import Bytes
+package import Gates
+package import Time
+
+/// Events of one log and one accept context that the next sync makes durable; filled on the loop's thread.
+///
+/// `records` is laid out as on disk (see `RecordLayout`) but for sequence number and checksum, which the disk thread
+/// fills in when it knows the segment.
+package struct OpenBatch: Sendable {
+    /// The most events in a batch.
+    package static let maximumEvents = 4_096
+    /// The most bytes of records in a batch.
+    package static let maximumBytes = 4 * 1_048_576 + RecordLayout.headerSize + 8
+
+    package let log: LogName
+    package let context: AcceptContext
+    /// The length of each event in bytes.
+    package private(set) var lengths: [UInt32] = []
+    /// Headers, events, padding.
+    package internal(set) var records: [UInt8] = []
+
+    package init(log: LogName, context: AcceptContext) {
+        self.log = log
+        self.context = context
+    }
+
+    /// How many events it holds.
+    package var count: Int { lengths.count }
+
+    /// True where one more event of that many bytes fits.
+    package func hasRoom(for bytes: Int) -> Bool {
+        count < Self.maximumEvents && records.count + RecordLayout.size(ofEvent: bytes) <= Self.maximumBytes
+    }
+
+    /// Adds an event and returns its place in the batch, from 0; `hasRoom` must hold.
+    ///
+    /// `acceptedAt` is nil while the wall clock is not synchronised, `timeToLive` 0 where the event has none.
+    package mutating func append(
+        _ event: Span<UInt8>, acceptedAt: WallTime?, timeToLiveSeconds: UInt32 = 0,
+        duplicateKey: DuplicateKey = .none
+    ) -> Int {
+        precondition(hasRoom(for: event.count))
+        let start = records.count
+        records.appendLittleEndian(UInt32(0))
+        records.appendLittleEndian(UInt32(event.count))
+        records.appendLittleEndian(UInt64(0))
+        records.appendLittleEndian(acceptedAt?.milliseconds ?? RecordLayout.noWallTime)
+        records.appendLittleEndian(timeToLiveSeconds)
+        records.appendLittleEndian(RecordLayout.allDestinations)
+        records.appendLittleEndian(duplicateKey.low)
+        records.appendLittleEndian(duplicateKey.high)
+        records.append(contentsOf: event)
+        records.appendZeros(start + RecordLayout.size(ofEvent: event.count) - records.count)
+        lengths.append(UInt32(event.count))
+        return lengths.count - 1
+    }
+}
+
+/// What tells a repeated request from a new one: 128 bits, all zero where the client gave nothing.
+package struct DuplicateKey: Hashable, Sendable {
+    package let low: UInt64
+    package let high: UInt64
+
+    package init(low: UInt64, high: UInt64) {
+        self.low = low
+        self.high = high
+    }
+
+    package static let none = DuplicateKey(low: 0, high: 0)
+}

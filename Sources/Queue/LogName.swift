@@ -1,0 +1,39 @@
+/// Which log an event stays in until it is disposed of.
+package enum LogName: Hashable, Sendable {
+    case urgent
+    case normal
+    case bulk
+    /// The log of a consent category, whose name has 1 to 32 bytes of `[a-z0-9-]`.
+    case consent(String)
+
+    /// The lanes, most urgent first.
+    package static let lanes: [LogName] = [.urgent, .normal, .bulk]
+
+    /// Its name in files and in status: `normal`, `consent-marketing`.
+    package var text: String {
+        switch self {
+        case .urgent: "urgent"
+        case .normal: "normal"
+        case .bulk: "bulk"
+        case .consent(let category): "consent-" + category
+        }
+    }
+
+    /// Reads what `text` wrote; nil for anything else.
+    package init?(text: String) {
+        if let lane = Self.lanes.first(where: { $0.text == text }) {
+            self = lane
+            return
+        }
+        guard text.hasPrefix("consent-") else { return nil }
+        let category = String(text.dropFirst("consent-".count))
+        guard Self.isCategory(category) else { return nil }
+        self = .consent(category)
+    }
+
+    /// True for 1 to 32 bytes of `[a-z0-9-]`.
+    package static func isCategory(_ name: String) -> Bool {
+        (1...32).contains(name.utf8.count)
+            && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 45 }
+    }
+}

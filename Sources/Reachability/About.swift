@@ -1,0 +1,3 @@
+// Reachability: what is known of the way to a destination, and when to check it; pure.
+//
+// May import: Bytes, Time, Netlink.

@@ -1,0 +1,3 @@
+// Resolver: getaddrinfo on a thread of its own, with a deadline.
+//
+// May import: Bytes, Posix, Time.

@@ -1,0 +1,4 @@
+@main
+enum Uplinkctl {
+    static func main() {}
+}

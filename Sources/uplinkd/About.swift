@@ -1,0 +1,3 @@
+// uplinkd: the daemon's entry.
+//
+// May import: Daemon.

@@ -1,0 +1,4 @@
+@main
+enum Uplinkd {
+    static func main() {}
+}

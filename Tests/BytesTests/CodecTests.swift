@@ -1,0 +1,47 @@
+import Bytes
+import Testing
+import Time
+
+struct CodecTests {
+    @Test func storesLittleEndian() {
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(UInt32(0x0102_0304))
+        bytes.appendLittleEndian(Int64(-2))
+        #expect(bytes == [4, 3, 2, 1, 0xFE, 255, 255, 255, 255, 255, 255, 255])
+        bytes.storeLittleEndian(UInt16(0xABCD), at: 1)
+        #expect(bytes.loadLittleEndian(at: 1, as: UInt16.self) == 0xABCD)
+        #expect(bytes.span.loadLittleEndian(at: 4, as: Int64.self) == -2)
+    }
+
+    @Test func writesDecimals() {
+        var bytes: [UInt8] = []
+        for value in [0, 7, -10, Int.max, Int.min] {
+            bytes.removeAll()
+            bytes.append(decimal: value)
+            #expect(bytes.text == "\(value)")
+        }
+        bytes.removeAll()
+        bytes.append(decimal: UInt64.max)
+        #expect(bytes.text == "\(UInt64.max)")
+    }
+
+    @Test func readsAndWritesHexadecimal() {
+        #expect(Hexadecimal.digits(0x1F, count: 4) == Array("001f".utf8))
+        #expect(Hexadecimal.value(Array("fFffFFffffffffff".utf8)) == UInt64.max)
+        #expect(Hexadecimal.value(Array("12g".utf8)) == nil)
+        #expect(Hexadecimal.value([]) == nil)
+    }
+
+    @Test func writesCivilTimes() {
+        #expect(WallTime(milliseconds: 0).rfc3339.text == "1970-01-01T00:00:00.000Z")
+        #expect(WallTime(milliseconds: 951_782_400_007).rfc3339.text == "2000-02-29T00:00:00.007Z")
+        #expect(WallTime(milliseconds: -1).rfc3339.text == "1969-12-31T23:59:59.999Z")
+        #expect(WallTime(year: 2000, month: 2, day: 29, secondOfDay: 0, millisecond: 7).milliseconds == 951_782_400_007)
+    }
+
+    @Test func instantsStayInRange() {
+        let late = Instant(nanoseconds: .max - 1)
+        #expect(late + .seconds(5) == .distantFuture)
+        #expect(Instant(nanoseconds: 5_000_000_000) - Instant(nanoseconds: 2_000_000_000) == .seconds(3))
+    }
+}
