@@ -1,0 +1,47 @@
+import os
+import shutil
+import tempfile
+
+import pytest
+
+import harness
+
+
+@pytest.fixture
+def home():
+    """A folder on a real disk, short enough for a Unix socket's path."""
+    path = tempfile.mkdtemp(prefix="upl-", dir=os.environ.get("UPLINKD_TEST_DIR", "/var/tmp"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def daemons(home):
+    """Makes daemons that are ended with the test."""
+    made = []
+
+    def make(name="d", **options):
+        folder = os.path.join(home, name)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        daemon = harness.Daemon(folder, **options)
+        made.append(daemon)
+        return daemon
+
+    yield make
+    for daemon in made:
+        if daemon.process and daemon.process.poll() is None:
+            daemon.kill()
+
+
+@pytest.fixture
+def collector():
+    made = harness.Collector()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def network():
+    pair = harness.NetworkPair()
+    yield pair
+    pair.close()
