@@ -28,7 +28,8 @@ extension JSONScanner {
             let backslash = word ^ (ones &* 0x5C)
             // The lowest set bit marks the first byte that is a quotation mark, a backslash, a control or not ASCII.
             let stops =
-                ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash) | ((word &- ones &* 0x20) & ~word) | word
+                ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash) | ((word &- ones &* 0x20) & ~word)
+                | word
             if stops & high != 0 { return at + (stops & high).trailingZeroBitCount / 8 }
             at += 8
         }
