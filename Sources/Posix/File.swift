@@ -147,6 +147,14 @@ package enum FileSystem {
         return FileStatus(raw)
     }
 
+    /// What the file system says of an open descriptor that another owns.
+    package static func status(ofDescriptor number: Int32) throws(Errno) -> FileStatus {
+        var raw = cl_status()
+        let result = cl_fstat(number, &raw)
+        guard result == 0 else { throw Errno(code: -Int32(result)) }
+        return FileStatus(raw)
+    }
+
     /// Room on the file system that holds `path`.
     package static func space(at path: String) throws(Errno) -> FileSystemSpace {
         var raw = cl_space()

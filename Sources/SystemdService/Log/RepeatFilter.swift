@@ -1,0 +1,54 @@
+internal import Time
+
+/// Holds back repeats: of notices that agree in what distinguishes them, the first of a minute is written at once, and the
+/// last of it when the minute is over, saying how many it stands for.
+struct RepeatFilter {
+    private struct Window {
+        let end: Instant
+        var held: Notice?
+        var count = 0
+    }
+
+    static let span: Duration = .seconds(60)
+    /// The most kinds and places told apart; what is beyond is written unfiltered.
+    static let capacity = 256
+
+    private var windows: [[String]: Window] = [:]
+
+    /// Takes a notice; what is to be written now, for which `due(at:)` was asked before.
+    mutating func handle(_ notice: Notice, at now: Instant) -> Notice? {
+        guard let key = notice.repeatKey else { return notice }
+        if windows[key] != nil {
+            windows[key]?.held = notice
+            windows[key]?.count += 1
+            return nil
+        }
+        if windows.count < Self.capacity { windows[key] = Window(end: now + Self.span) }
+        return notice
+    }
+
+    /// What was held back in the minutes that are over, the oldest first; a minute with repeats begins another.
+    mutating func due(at now: Instant) -> [Notice] {
+        let ended = windows.filter { $0.value.end <= now }.sorted { $0.value.end < $1.value.end }
+        var written: [Notice] = []
+        for (key, window) in ended {
+            windows[key] = nil
+            guard let held = window.held else { continue }
+            written.append(window.count > 1 ? held.standing(for: window.count) : held)
+            windows[key] = Window(end: now + Self.span)
+        }
+        return written
+    }
+
+    /// All that is held back, at the end.
+    mutating func rest() -> [Notice] {
+        let held = windows.values.sorted { $0.end < $1.end }
+        windows.removeAll()
+        return held.compactMap { window in
+            window.held.map { window.count > 1 ? $0.standing(for: window.count) : $0 }
+        }
+    }
+
+    /// When `due(at:)` has something to say; nil while nothing is held back.
+    var nextDue: Instant? { windows.values.filter { $0.held != nil }.map(\.end).min() }
+}

@@ -1,0 +1,56 @@
+package import Posix
+
+extension Notice {
+    /// A write or sync failed, or could not be begun; `offset` in bytes.
+    package static func storageFailed(_ errno: Errno, file: String?, offset: Int64? = nil) -> Notice {
+        Notice(
+            .storageFailed,
+            [
+                .errno: String(errno.code), .detail: errno.description, .file: file,
+                .offset: offset.map { String($0) },
+            ])
+    }
+
+    package static func storageCured(after span: Duration? = nil) -> Notice {
+        Notice(.storageCured, [.seconds: span.map { seconds($0) }])
+    }
+
+    package static func diskSlow(_ span: Duration) -> Notice { Notice(.diskSlow, [.seconds: seconds(span)]) }
+
+    /// The last batch of a segment was never completed; `bytes` of it are passed over.
+    package static func tornTail(file: String, bytes: Int64) -> Notice {
+        Notice(.tornTail, [.file: file, .bytes: String(bytes)])
+    }
+
+    /// Events that cannot be read; `first` and `last` are event ids or sequence numbers, `offset` in bytes.
+    package static func eventsQuarantined(
+        log: String, file: String, offset: Int64, first: String, last: String, events: UInt64
+    ) -> Notice {
+        Notice(
+            .eventsQuarantined,
+            [
+                .log: log, .file: file, .offset: String(offset), .first: first, .last: last,
+                .events: String(events),
+            ])
+    }
+
+    /// A cursor starts again at the sequence number `first`.
+    package static func cursorReset(destination: String, log: String, first: UInt64) -> Notice {
+        Notice(.cursorReset, [.destination: destination, .log: log, .first: String(first)])
+    }
+
+    package static func recovered(events: UInt64, took span: Duration) -> Notice {
+        Notice(.recovered, [.events: String(events), .seconds: seconds(span)])
+    }
+
+    /// The queue has passed `percent` (50, 80 or 95) of its limit.
+    package static func queueFilling(percent: Int, events: UInt64, bytes: Int64) -> Notice {
+        Notice(
+            .queueFilling, [.percent: String(percent), .events: String(events), .bytes: String(bytes)])
+    }
+
+    /// So many requests were refused within `span` for one reason, such as `full`.
+    package static func intakeRefused(reason: String, count: Int, within span: Duration) -> Notice {
+        Notice(.intakeRefused, [.reason: reason, .count: String(count), .seconds: seconds(span)])
+    }
+}

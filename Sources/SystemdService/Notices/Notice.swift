@@ -1,0 +1,67 @@
+/// Something to tell the operator: a kind, and the facts of this time.
+package struct Notice: Sendable, Equatable {
+    package let kind: NoticeKind
+    /// At most one value a field, each one line of at most 2,048 bytes.
+    package private(set) var fields: [NoticeField: String]
+
+    /// A notice of a kind; fields that are nil or empty are left out.
+    init(_ kind: NoticeKind, _ fields: [NoticeField: String?] = [:]) {
+        self.kind = kind
+        self.fields = fields.compactMapValues { value in
+            guard let value, !value.isEmpty else { return nil }
+            return Printable.line(value, limit: 2_048)
+        }
+    }
+
+    /// The sentence of it.
+    package var message: String {
+        let sentence = Self.fill(kind.entry.text, fields)
+        guard let repeated = fields[.repeated] else { return sentence }
+        return sentence + " (\(repeated) times within a minute)"
+    }
+
+    /// This notice standing for `count` of its kind.
+    func standing(for count: Int) -> Notice {
+        var notice = self
+        notice.fields[.repeated] = String(count)
+        return notice
+    }
+
+    /// What repeats of this notice have in common; nil where each is to be written.
+    var repeatKey: [String]? {
+        kind.entry.distinguishedBy.map { [kind.rawValue] + $0.map { fields[$0] ?? "" } }
+    }
+
+    /// `template` with `@FIELD@` replaced, and without the square brackets in which a field is missing.
+    static func fill(_ template: String, _ fields: [NoticeField: String]) -> String {
+        var result = ""
+        for (index, part) in template.split(separator: "[", omittingEmptySubsequences: false).enumerated() {
+            guard index > 0 else {
+                result += replace(part, fields).text
+                continue
+            }
+            let halves = part.split(separator: "]", maxSplits: 1, omittingEmptySubsequences: false)
+            let inner = replace(halves[0], fields)
+            if inner.isWhole { result += inner.text }
+            if halves.count > 1 { result += replace(halves[1], fields).text }
+        }
+        return result
+    }
+
+    private static func replace(
+        _ template: Substring, _ fields: [NoticeField: String]
+    ) -> (text: String, isWhole: Bool) {
+        var text = ""
+        var isWhole = true
+        for (index, part) in template.split(separator: "@", omittingEmptySubsequences: false).enumerated() {
+            guard index % 2 == 1 else {
+                text += part
+                continue
+            }
+            let value = NoticeField(rawValue: String(part)).flatMap { fields[$0] }
+            if value == nil { isWhole = false }
+            text += value ?? "?"
+        }
+        return (text, isWhole)
+    }
+}

@@ -1,0 +1,60 @@
+/// How much a notice matters (syslog(3)).
+package enum NoticePriority: Int, Sendable {
+    case critical = 2
+    case error = 3
+    case warning = 4
+    case notice = 5
+    case info = 6
+}
+
+/// Each kind of notice; the raw value is its MESSAGE_ID, which never changes.
+package enum NoticeKind: String, Sendable, CaseIterable {
+    case started = "bef6b0e35792b5370569c47fcfea5070"
+    case ready = "1306763b6bd59504f4d9220eb3d20363"
+    case stopping = "4b50bc8835a9d28966b5052d00c1f8a2"
+    case stopped = "82cf8cc46cc93b7bbaef801899e59f1f"
+    case startFailed = "d5e8f9fc89ed37e71167b21e1c2f2090"
+    case destinationReachable = "50016b101025ff82772be866a38ba58c"
+    case destinationUnreachable = "01f7d7c2d8df85d21f29811ab0504694"
+    case destinationPortal = "a8171589e0241e0ba5cb78811f607f4e"
+    case destinationHeld = "6013c3d6cdd0139865d8eb35c4b9bf61"
+    case destinationReleased = "c00669fea9605b9ff02854496906355f"
+    case destinationThrottled = "713d71b01aa0ba21a86901dcee02ba45"
+    case destinationPaused = "1334254b7e7a32e9f9af5fe6637fa402"
+    case destinationResumed = "9eae834df7a314c7506afaf73047f615"
+    case destinationRemoved = "5d5ef89fe8d762f1ff97c4d84dead255"
+    case flushFinished = "1bb031f80f8d1eadcf133fc8dc2bb5fb"
+    case networkChanged = "c534eaffb2f177ab5b84cf4e211ca74d"
+    case netlinkUnavailable = "536f6b077e7c3bbddb273bcd4cd0f577"
+    case storageFailed = "de5f7c50b36a54e536e658b3746323ca"
+    case storageCured = "798c80fb84ef8288c31008a3b1895c24"
+    case diskSlow = "ac53a164353d260b10c73bfc0b0c930b"
+    case tornTail = "01f83088b48518c8351ce20e75fbf0f1"
+    case eventsQuarantined = "32368773859317deaa35552422b2e65b"
+    case cursorReset = "b43336866203aca0d1b6eb489fdbccf1"
+    case recovered = "73f10ab9382e5d808b6d8365151c5db5"
+    case queueFilling = "433a54879be96b8074cafe05254aa33d"
+    case intakeRefused = "34e0b71ddc1e0cf4a1b66b078fb4b9d6"
+    case configurationWarning = "2b01125b62d17332b757e3cb7387a5ac"
+    case configurationError = "444e36e6e7f02168abb947262020dc65"
+    case reloaded = "786157ebc537fb5a53522e7bf1761ad6"
+    case reloadRefused = "72b43d702b00c9ed56da6e82b12ab819"
+    case fileUnreadable = "0ef2f9b9aa0f385c40f197483e4ef6bd"
+    case loopStalled = "e45f7da250e282a040e2523bf8afe40b"
+    case clockUnsynchronised = "c60a471fe4c74f8d18712d5e2c2899c2"
+    case clockSynchronised = "b207a222174da6f389ec333a5ef64012"
+    case linesDropped = "0132d435a9f0357bd3baffb244a7c973"
+}
+
+/// What a kind of notice says.
+struct NoticeEntry: Sendable {
+    let priority: NoticePriority
+    /// Notices that agree in these fields are repeats of each other; nil: each is written.
+    let distinguishedBy: [NoticeField]?
+    /// The message: `@FIELD@` stands for a field, and what is in square brackets is left out where a field is missing.
+    let text: String
+    /// For the catalog: what it means.
+    let meaning: String
+    /// For the catalog: what to do.
+    let action: String
+}

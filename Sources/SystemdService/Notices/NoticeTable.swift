@@ -1,0 +1,314 @@
+extension NoticeKind {
+    /// What this kind says.
+    var entry: NoticeEntry {
+        guard let entry = Self.table[self] else { preconditionFailure("no entry for \(self)") }
+        return entry
+    }
+
+    /// The one table of notices: the journal's fields and the catalog file both come from it.
+    private static let table: [NoticeKind: NoticeEntry] = [
+        .started: NoticeEntry(
+            priority: .info, distinguishedBy: nil,
+            text: "uplinkd @UPLINK_VERSION@ starts with @UPLINK_FILE@",
+            meaning: """
+                The daemon begins: it reads its configuration, opens and checks the queue, then takes events.
+                """,
+            action: "Nothing."
+        ),
+        .ready: NoticeEntry(
+            priority: .info, distinguishedBy: nil,
+            text: "Ready: @UPLINK_COUNT@ destinations, @UPLINK_EVENTS@ events queued",
+            meaning: """
+                Local programs may post events; each is on disk before it is answered. This says nothing of the \
+                network.
+                """,
+            action: "Nothing. `uplinkctl status` shows each destination."
+        ),
+        .stopping: NoticeEntry(
+            priority: .info, distinguishedBy: nil,
+            text: "Stopping: @UPLINK_REASON@",
+            meaning: """
+                No new clients are taken; what was accepted is made durable, then the daemon ends, at the latest after \
+                five seconds.
+                """,
+            action: "Nothing. Events that wait stay on disk and are sent after the next start."
+        ),
+        .stopped: NoticeEntry(
+            priority: .info, distinguishedBy: nil,
+            text: "Stopped; @UPLINK_EVENTS@ events wait on disk",
+            meaning: """
+                The daemon has ended cleanly. Every accepted event that is not delivered lies in the queue.
+                """,
+            action: "Nothing."
+        ),
+        .startFailed: NoticeEntry(
+            priority: .critical, distinguishedBy: nil,
+            text: "Cannot start: @UPLINK_DETAIL@",
+            meaning: """
+                The daemon ends. Its exit status says what for: 78 configuration, 77 permission, 74 the queue \
+                directory is missing, not ours, locked or of unknown format, 73 a socket's path holds something else \
+                or a live daemon.
+                """,
+            action: """
+                Mend what the message names, then `systemctl restart uplinkd`. Nothing in the queue was touched.
+                """
+        ),
+        .destinationReachable: NoticeEntry(
+            priority: .notice, distinguishedBy: [.destination],
+            text: """
+                Destination @UPLINK_DESTINATION@ is reachable (was @UPLINK_PREVIOUS_STATE@)[, @UPLINK_EVENTS@ events \
+                to send]
+                """,
+            meaning: """
+                An answer from the destination itself has proved the way. Events that wait are sent now, oldest first.
+                """,
+            action: "Nothing."
+        ),
+        .destinationUnreachable: NoticeEntry(
+            priority: .notice, distinguishedBy: [.destination],
+            text: "Destination @UPLINK_DESTINATION@ is @UPLINK_STATE@: @UPLINK_REASON@[, @UPLINK_DETAIL@]",
+            meaning: """
+                Events for it are kept on disk and sent when it answers again. Being offline is normal and fails \
+                nothing.
+                """,
+            action: """
+                If it lasts, look at the reason: no-route and link speak of this machine's network, dns of its name \
+                servers, tls of certificates or the clock, refused and timeout of the collector.
+                """
+        ),
+        .destinationPortal: NoticeEntry(
+            priority: .warning, distinguishedBy: [.destination],
+            text: "Something else answers in place of destination @UPLINK_DESTINATION@[: @UPLINK_DETAIL@]",
+            meaning: """
+                The network answers with a page of its own, as hotels and trains do, or a proxy stands between. \
+                Nothing was delivered, nothing is lost.
+                """,
+            action: "Log in to the network, or have the collector send the header that ExpectHeader= names."
+        ),
+        .destinationHeld: NoticeEntry(
+            priority: .error, distinguishedBy: [.destination],
+            text: "Destination @UPLINK_DESTINATION@ is held: @UPLINK_REASON@[, @UPLINK_DETAIL@]",
+            meaning: """
+                It gave an answer that needs a person, such as 401 or 404. Its events are kept; it is tried again \
+                slowly, at most every 15 minutes.
+                """,
+            action: """
+                Mend URL=, the token or the collector, then `uplinkctl resume @UPLINK_DESTINATION@` or `systemctl \
+                reload uplinkd`, which try again at once.
+                """
+        ),
+        .destinationReleased: NoticeEntry(
+            priority: .notice, distinguishedBy: [.destination],
+            text: "Destination @UPLINK_DESTINATION@ is no longer held[, @UPLINK_EVENTS@ events to send]",
+            meaning: "It took a request again, or an operator resumed it.",
+            action: "Nothing."
+        ),
+        .destinationThrottled: NoticeEntry(
+            priority: .info, distinguishedBy: [.destination],
+            text: """
+                Destination @UPLINK_DESTINATION@ asks for time: status @UPLINK_DETAIL@, next try in @UPLINK_SECONDS@ s
+                """,
+            meaning: """
+                The collector is overloaded or limits the rate. Events are kept and sent later. Said once until it \
+                takes requests again.
+                """,
+            action: "If it lasts for hours, look at the collector."
+        ),
+        .destinationPaused: NoticeEntry(
+            priority: .notice, distinguishedBy: [.destination],
+            text: "Destination @UPLINK_DESTINATION@ is paused by an operator",
+            meaning: "Its events are kept and not sent.",
+            action: "`uplinkctl resume @UPLINK_DESTINATION@` ends the pause."
+        ),
+        .destinationResumed: NoticeEntry(
+            priority: .notice, distinguishedBy: [.destination],
+            text: "Destination @UPLINK_DESTINATION@ is resumed",
+            meaning: "Its events are sent again.",
+            action: "Nothing."
+        ),
+        .destinationRemoved: NoticeEntry(
+            priority: .warning, distinguishedBy: [.destination],
+            text: """
+                Destination @UPLINK_DESTINATION@ is no longer configured; @UPLINK_EVENTS@ events are kept for it
+                """,
+            meaning: """
+                Its section has vanished from the configuration. Its events stay in the queue and take room.
+                """,
+            action: """
+                Put the section back, or end it by `uplinkctl destination forget @UPLINK_DESTINATION@`, or hand its \
+                events on by `uplinkctl destination rename`.
+                """
+        ),
+        .flushFinished: NoticeEntry(
+            priority: .notice, distinguishedBy: [.destination],
+            text: """
+                Destination @UPLINK_DESTINATION@ has all that waited: @UPLINK_EVENTS@ events in @UPLINK_SECONDS@ s
+                """,
+            meaning: "The backlog of an outage is delivered.",
+            action: "Nothing."
+        ),
+        .networkChanged: NoticeEntry(
+            priority: .info, distinguishedBy: [],
+            text: "The network is @UPLINK_CONNECTION_TYPE@ (was @UPLINK_PREVIOUS_CONNECTION_TYPE@)",
+            meaning: "The route to the first destination leaves by another kind of link, or by none.",
+            action: "Nothing."
+        ),
+        .netlinkUnavailable: NoticeEntry(
+            priority: .warning, distinguishedBy: [],
+            text: "The kernel's network messages cannot be read: @UPLINK_DETAIL@",
+            meaning: "A change of the network is noticed only by a failed request or by the check.",
+            action: """
+                The unit needs AF_NETLINK in RestrictAddressFamilies=; in a container, its network namespace. It is \
+                tried again by itself.
+                """
+        ),
+        .storageFailed: NoticeEntry(
+            priority: .error, distinguishedBy: [.file],
+            text: "The queue cannot be written: @UPLINK_DETAIL@[, @UPLINK_FILE@][ at @UPLINK_OFFSET@]",
+            meaning: """
+                New events are refused with 503 and a time to retry; nothing accepted is lost. It is tried again by \
+                itself.
+                """,
+            action: "Look for a full, read-only or failing file system (`df`, `dmesg`)."
+        ),
+        .storageCured: NoticeEntry(
+            priority: .notice, distinguishedBy: [],
+            text: "The queue can be written again[ after @UPLINK_SECONDS@ s]",
+            meaning: "Events are accepted again.",
+            action: "Nothing."
+        ),
+        .diskSlow: NoticeEntry(
+            priority: .warning, distinguishedBy: [],
+            text: "A disk operation takes longer than @UPLINK_SECONDS@ s",
+            meaning: """
+                Over 10 s new events are refused with 503 `disk slow`. A restart does not cure a slow disk.
+                """,
+            action: "Look at the device: `iostat`, `dmesg`, SMART."
+        ),
+        .tornTail: NoticeEntry(
+            priority: .info, distinguishedBy: [.file],
+            text: """
+                The end of @UPLINK_FILE@ was torn by an interruption; @UPLINK_BYTES@ bytes that were never \
+                acknowledged are passed over
+                """,
+            meaning: """
+                A crash or a power cut came in the midst of a write. No client was told that these bytes were safe.
+                """,
+            action: "Nothing."
+        ),
+        .eventsQuarantined: NoticeEntry(
+            priority: .error, distinguishedBy: [.file, .offset],
+            text: """
+                @UPLINK_EVENTS@ damaged events of log @UPLINK_LOG@ cannot be read: @UPLINK_FIRST@ to @UPLINK_LAST@, \
+                @UPLINK_FILE@ at @UPLINK_OFFSET@
+                """,
+            meaning: """
+                Bytes on disk changed after they were written. The events are copied aside, counted as quarantined for \
+                every destination, and everything else goes on.
+                """,
+            action: "Suspect the device. `uplinkctl verify` reads the whole queue."
+        ),
+        .cursorReset: NoticeEntry(
+            priority: .warning, distinguishedBy: [.destination, .log],
+            text: """
+                How far destination @UPLINK_DESTINATION@ had come in log @UPLINK_LOG@ is unknown; it starts again at \
+                event @UPLINK_FIRST@
+                """,
+            meaning: """
+                Both copies of its place were unreadable. Events may be delivered a second time, with the same event \
+                ids; none is left out.
+                """,
+            action: "Let the collector drop repeats by event_id. Suspect the device."
+        ),
+        .recovered: NoticeEntry(
+            priority: .info, distinguishedBy: nil,
+            text: "The queue was checked in @UPLINK_SECONDS@ s: @UPLINK_EVENTS@ events",
+            meaning: "What an earlier run left is read and counted.",
+            action: "Nothing."
+        ),
+        .queueFilling: NoticeEntry(
+            priority: .warning, distinguishedBy: [.percent],
+            text: "The queue is @UPLINK_PERCENT@ % full: @UPLINK_EVENTS@ events, @UPLINK_BYTES@ bytes",
+            meaning: "Bulk events are refused at 80 %, normal ones at 95 %, urgent ones when it is full.",
+            action: """
+                See with `uplinkctl status` why nothing leaves; raise MaxSize= if the outage is longer than planned \
+                for.
+                """
+        ),
+        .intakeRefused: NoticeEntry(
+            priority: .warning, distinguishedBy: [.reason],
+            text: """
+                @UPLINK_COUNT@ requests of local programs were refused in @UPLINK_SECONDS@ s: @UPLINK_REASON@
+                """,
+            meaning: "Their clients were told so, with a reason. What was refused is not in the queue.",
+            action: """
+                For `full` see the queue's limits; for `connections` the program that opens too many; for others mend \
+                the program.
+                """
+        ),
+        .configurationWarning: NoticeEntry(
+            priority: .warning, distinguishedBy: [.place],
+            text: "@UPLINK_PLACE@: @UPLINK_DETAIL@",
+            meaning: "The configuration has something that looks wrong. The rest of it is in force.",
+            action: "Mend the line. `uplinkd --check` shows all problems."
+        ),
+        .configurationError: NoticeEntry(
+            priority: .error, distinguishedBy: [.place],
+            text: "@UPLINK_PLACE@: @UPLINK_DETAIL@",
+            meaning: """
+                The configuration cannot be used. At start the daemon ends with 78; at a reload the old configuration \
+                stays in force.
+                """,
+            action: "Mend the line. `uplinkd --check` shows all problems."
+        ),
+        .reloaded: NoticeEntry(
+            priority: .notice, distinguishedBy: nil,
+            text: "The configuration was reloaded[: @UPLINK_DETAIL@]",
+            meaning: "The new settings are in force, but for those that the message says need a restart.",
+            action: """
+                Where it names a restart: `systemctl restart uplinkd`; clients of the events socket wait meanwhile.
+                """
+        ),
+        .reloadRefused: NoticeEntry(
+            priority: .error, distinguishedBy: nil,
+            text: "The reload was refused: @UPLINK_DETAIL@",
+            meaning: "The files have errors. The old configuration stays in force.",
+            action: "Mend the lines named before this one, then reload again."
+        ),
+        .fileUnreadable: NoticeEntry(
+            priority: .error, distinguishedBy: [.file],
+            text: "@UPLINK_FILE@, named by @UPLINK_SETTING@, cannot be used: @UPLINK_DETAIL@",
+            meaning: """
+                A token or certificate could not be read. What needs it waits; it is read again at the next try.
+                """,
+            action: "Look at the file's path, owner and mode: the daemon runs as user uplinkd."
+        ),
+        .loopStalled: NoticeEntry(
+            priority: .warning, distinguishedBy: [],
+            text: "The event loop stood still for @UPLINK_SECONDS@ s",
+            meaning: """
+                Something held the daemon up. If it stands still for the watchdog's time, systemd restarts it; nothing \
+                accepted is lost.
+                """,
+            action: "Look for an overloaded or suspended machine; if it repeats on an idle one, report it."
+        ),
+        .clockUnsynchronised: NoticeEntry(
+            priority: .notice, distinguishedBy: [],
+            text: "The clock is not synchronised",
+            meaning: "Events are taken and sent as ever; `accepted_at` is left out until the clock is right.",
+            action: "Look at `timedatectl`."
+        ),
+        .clockSynchronised: NoticeEntry(
+            priority: .info, distinguishedBy: [],
+            text: "The clock is synchronised",
+            meaning: "Events carry `accepted_at` from now on.",
+            action: "Nothing."
+        ),
+        .linesDropped: NoticeEntry(
+            priority: .warning, distinguishedBy: nil,
+            text: "@UPLINK_COUNT@ log lines were dropped",
+            meaning: "The journal or standard error took lines more slowly than they came.",
+            action: "Look at journald. Nothing but log lines was lost."
+        ),
+    ]
+}
