@@ -101,6 +101,13 @@ int cl_poll_readable(int fd, int timeout_milliseconds) {
     return count;
 }
 
+int cl_poll_writable(int fd, int timeout_milliseconds) {
+    struct pollfd one = {fd, POLLOUT, 0};
+    int count = poll(&one, 1, timeout_milliseconds);
+    if (count < 0) return errno == EINTR ? 0 : -errno;
+    return count;
+}
+
 int cl_thread_name(const char *name) { return prctl(PR_SET_NAME, name) < 0 ? -errno : 0; }
 void cl_limit_arenas(int arenas) { mallopt(M_ARENA_MAX, arenas); }
 void cl_trim_heap(void) { malloc_trim(0); }

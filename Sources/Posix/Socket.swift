@@ -111,4 +111,9 @@ extension FileDescriptor {
     package borrowing func waitReadable(milliseconds: Int32) throws(Errno) -> Bool {
         try checked(cl_poll_readable(number, milliseconds)) > 0
     }
+
+    /// Waits until it can be written, at most `milliseconds` (-1: for ever).
+    package borrowing func waitWritable(milliseconds: Int32) throws(Errno) -> Bool {
+        try checked(cl_poll_writable(number, milliseconds)) > 0
+    }
 }

@@ -117,6 +117,7 @@ int cl_clock_synchronised(void);
 void cl_sleep_nanoseconds(int64_t nanoseconds);
 int cl_random(void *to, size_t count);
 int cl_poll_readable(int fd, int timeout_milliseconds);
+int cl_poll_writable(int fd, int timeout_milliseconds);
 int cl_thread_name(const char *name);
 void cl_limit_arenas(int arenas);
 void cl_trim_heap(void);
