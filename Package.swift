@@ -59,8 +59,10 @@ let package = Package(
         module("Intake", ["Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor", "Gates", "Queue"]),
         module("Delivery", ["Bytes", "Time", "JSON", "Reachability", "Gates", "Queue"]),
         module("HTTPTransport", ["CCurl", "CZlib", "Bytes", "Time", "Posix", "Reactor", "Delivery"]),
-        module("Control", ["Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor"]),
-        module("ControlClient", ["Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor"]),
+        module("HTTPServer", ["Bytes", "Time", "HTTP1", "Posix", "Reactor"]),
+        module("Control", ["Bytes", "Time", "JSON", "HTTP1", "HTTPServer", "Posix", "Reactor"]),
+        module(
+            "ControlClient", ["CZlib", "Bytes", "Time", "JSON", "HTTP1", "HTTPServer", "Posix", "Reactor"]),
         module("Configuration", ["Bytes", "Time", "Posix"]),
         module("SystemdService", ["CSystemd", "Bytes", "Time", "Posix"]),
         module(
@@ -90,7 +92,9 @@ let package = Package(
             ["Intake", "JSON", "HTTP1", "Queue", "Gates", "Reachability", "Posix", "Reactor", "Bytes", "Time"]),
         tests("DeliveryTests", ["Delivery", "Gates", "Reachability", "Queue", "JSON", "Bytes", "Time"]),
         tests("HTTPTransportTests", ["HTTPTransport", "Delivery", "Reactor", "Posix", "Bytes", "Time"]),
-        tests("ControlTests", ["Control", "ControlClient", "HTTP1", "JSON", "Posix", "Reactor", "Bytes", "Time"]),
+        tests(
+            "ControlTests",
+            ["Control", "ControlClient", "HTTP1", "HTTPServer", "JSON", "Posix", "Reactor", "Bytes", "Time"]),
         tests("ConfigurationTests", ["Configuration", "Posix", "Bytes", "Time"]),
         tests("SystemdServiceTests", ["SystemdService", "Posix", "Bytes", "Time"]),
         tests(

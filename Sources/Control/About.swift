@@ -1,3 +1,3 @@
 // Control: the control socket's server: status, metrics, health, commands.
 //
-// May import: Bytes, Time, JSON, HTTP1, Posix, Reactor.
+// May import: Bytes, Time, JSON, HTTP1, HTTPServer, Posix, Reactor.

@@ -1,0 +1,90 @@
+internal import HTTP1
+internal import HTTPServer
+internal import JSON
+
+/// What the control socket offers.
+enum ControlRoute: Equatable {
+    case status
+    case metrics
+    case live
+    case ready
+    case reload
+    case flush(destination: String)
+
+    /// The route of a path; nil where there is none.
+    init?(path: String) {
+        switch path {
+        case "/v1/status": self = .status
+        case "/metrics": self = .metrics
+        case "/livez": self = .live
+        case "/readyz": self = .ready
+        case "/v1/reload": self = .reload
+        default:
+            let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 5, parts[0].isEmpty, parts[1] == "v1", parts[2] == "destinations",
+                parts[4] == "flush", !parts[3].isEmpty
+            else { return nil }
+            self = .flush(destination: String(parts[3]))
+        }
+    }
+
+    /// The methods it takes.
+    var methods: [String] {
+        switch self {
+        case .status, .metrics, .live, .ready: ["GET", "HEAD"]
+        case .reload, .flush: ["POST"]
+        }
+    }
+
+    /// Answers a request; a reload is answered when the verdict is there.
+    static func answer(_ exchange: HTTPExchange, from delegate: any ControlDelegate) {
+        guard let route = ControlRoute(path: exchange.head.path) else { return exchange.answer(notFound) }
+        guard route.methods.contains(exchange.head.method) else {
+            return exchange.answer(notAllowed(route.methods))
+        }
+        switch route {
+        case .status: exchange.answer(.json(200, delegate.status().json))
+        case .metrics:
+            exchange.answer(
+                Response(
+                    status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8",
+                    body: delegate.status().metrics))
+        case .live: exchange.answer(health(delegate.isAlive, "not-alive", "a thread makes no progress"))
+        case .ready: exchange.answer(health(delegate.isReady, "not-ready", "the queue takes no events"))
+        case .reload: delegate.reload { verdict in exchange.answer(verdict.response) }
+        case .flush(let name):
+            guard delegate.flush(destination: name) else { return exchange.answer(unknownDestination) }
+            var writer = JSONWriter()
+            writer.beginObject()
+            writer.member("destination", name)
+            writer.endObject()
+            exchange.answer(.json(202, writer.bytes))
+        }
+    }
+
+    /// The answer of a daemon that is already gone.
+    static let stopping = ProblemDetails(
+        status: 503, type: "stopping", title: "The daemon is stopping", detail: "ask again once it is back"
+    ).response()
+
+    private static let notFound = ProblemDetails(
+        status: 404, type: "not-found", title: "Not found", detail: "nothing is offered at this path"
+    ).response()
+
+    private static let unknownDestination = ProblemDetails(
+        status: 404, type: "unknown-destination", title: "No such destination",
+        detail: "no destination has that name"
+    ).response()
+
+    private static func notAllowed(_ methods: [String]) -> Response {
+        let allowed = methods.joined(separator: ", ")
+        return ProblemDetails(
+            status: 405, type: "method-not-allowed", title: "Method not allowed", detail: "this path takes \(allowed)"
+        ).response(fields: [("Allow", allowed)])
+    }
+
+    private static func health(_ isWell: Bool, _ type: String, _ detail: String) -> Response {
+        guard !isWell else { return Response(status: 200, contentType: "text/plain", body: Array("ok\n".utf8)) }
+        return ProblemDetails(status: 503, type: type, title: "Not well", detail: detail).response()
+    }
+}

@@ -1,0 +1,115 @@
+internal import Bytes
+
+/// What a command line asks for.
+enum Request {
+    case run(Command, Invocation)
+    /// Help on a command, or on all of them.
+    case help(Command?)
+    case version
+}
+
+/// Why a command line is not understood, as a sentence.
+struct UsageError: Error, Equatable {
+    let message: String
+}
+
+extension Request {
+    /// Reads arguments without the program's name; options may stand before or after the command, `--` ends them.
+    init(_ arguments: [String], table: [Command]) throws(UsageError) {
+        var words = ArgumentWords(arguments)
+        var options: [String: String] = [:]
+        var command: Command?
+        var operand: String?
+        while let word = words.next() {
+            guard case .option(let name) = word else {
+                if let known = command {
+                    guard known.operand != nil, operand == nil else {
+                        throw UsageError(message: "\(known.name): one argument too many: '\(word.text)'")
+                    }
+                    operand = word.text
+                } else {
+                    command = try Self.command(word.text, in: table)
+                }
+                continue
+            }
+            let known = CommandOption.common + (command?.options ?? table.flatMap(\.options))
+            guard let option = known.first(where: { $0.name == name }) else {
+                throw UsageError(message: "unknown option '\(name)'" + Self.hint(name, known.map(\.name)))
+            }
+            options[name] = try words.value(for: option)
+        }
+        if options["--version"] != nil {
+            self = .version
+        } else if options["--help"] != nil {
+            self = .help(command)
+        } else if let command {
+            if let other = options.keys.sorted().first(where: { !command.takes($0) }) {
+                throw UsageError(message: "\(command.name) takes no option '\(other)'")
+            }
+            self = .run(command, Invocation(options: options, operand: operand))
+        } else {
+            throw UsageError(message: "no command given; 'uplinkctl --help' lists them")
+        }
+    }
+
+    private static func command(_ word: String, in table: [Command]) throws(UsageError) -> Command {
+        if let command = table.first(where: { $0.name == word }) { return command }
+        throw UsageError(message: "unknown command '\(word)'" + hint(word, table.map(\.name)))
+    }
+
+    private static func hint(_ word: String, _ known: [String]) -> String {
+        nearest(to: word, among: known).map { "; did you mean '\($0)'?" } ?? ""
+    }
+}
+
+extension Command {
+    fileprivate func takes(_ option: String) -> Bool {
+        (CommandOption.common + options).contains { $0.name == option }
+    }
+}
+
+/// Arguments one by one, `--name=value` taken apart.
+private struct ArgumentWords {
+    enum Word {
+        case option(String)
+        case operand(String)
+
+        var text: String {
+            switch self {
+            case .option(let text), .operand(let text): text
+            }
+        }
+    }
+
+    private var rest: ArraySlice<String>
+    private var attached: String?
+    private var optionsEnded = false
+
+    init(_ arguments: [String]) { rest = arguments[...] }
+
+    mutating func next() -> Word? {
+        guard let word = rest.popFirst() else { return nil }
+        if optionsEnded || word == "-" || !word.hasPrefix("-") { return .operand(word) }
+        if word == "--" {
+            optionsEnded = true
+            return next()
+        }
+        if word == "-h" { return .option("--help") }
+        guard let equals = word.firstIndex(of: "=") else { return .option(word) }
+        attached = String(word[word.index(after: equals)...])
+        return .option(String(word[..<equals]))
+    }
+
+    /// The value of the option that came last; "" where it takes none.
+    mutating func value(for option: CommandOption) throws(UsageError) -> String {
+        defer { attached = nil }
+        guard let value = option.value else {
+            guard attached == nil else { throw UsageError(message: "option '\(option.name)' takes no value") }
+            return ""
+        }
+        guard let given = attached ?? rest.popFirst(), !given.isEmpty else {
+            throw UsageError(message: "option '\(option.name)' needs a value: \(value)")
+        }
+        return given
+    }
+}
