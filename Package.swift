@@ -42,7 +42,8 @@ let package = Package(
         .systemLibrary(name: "CSystemdLibrary", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CSystemd", dependencies: ["CSystemdLibrary"]),
         .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .target(name: "CCurl", dependencies: ["CCurlLibrary"]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .target(name: "CCurl", dependencies: ["CCurlLibrary", "COpenSSL"]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         module("Bytes", ["CChecksum"], settings: strict),
