@@ -60,3 +60,14 @@ package struct AcceptContext: Hashable, Sendable {
         self.init(connectionType: type, closed: closed)
     }
 }
+
+extension AcceptContext {
+    /// The context of an event accepted now; `destinations` in the order of the configuration.
+    package init(connectionType: ConnectionType, destinations: [(name: String, gate: Gate?)]) {
+        self.init(
+            connectionType: connectionType,
+            closed: destinations.compactMap { each in
+                each.gate.map { ClosedGate(destination: each.name, gate: $0) }
+            })
+    }
+}

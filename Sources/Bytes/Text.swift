@@ -1,0 +1,47 @@
+extension StaticString {
+    /// The UTF-8 byte at `index`, which must lie inside.
+    package func byte(at index: Int) -> UInt8 {
+        precondition(index >= 0 && index < utf8CodeUnitCount)
+        return utf8Start[index]
+    }
+}
+
+extension Span<UInt8> {
+    /// True where the bytes in `range` are those of `text`.
+    package func equals(_ text: StaticString, in range: Range<Int>) -> Bool {
+        guard range.count == text.utf8CodeUnitCount else { return false }
+        for index in 0..<range.count where self[range.lowerBound + index] != text.utf8Start[index] { return false }
+        return true
+    }
+
+    /// True where the bytes in `range` are those of `text`, A to Z taken for a to z in both.
+    package func equalsIgnoringCase(_ text: StaticString, in range: Range<Int>) -> Bool {
+        guard range.count == text.utf8CodeUnitCount else { return false }
+        for index in 0..<range.count
+        where self[range.lowerBound + index].lowercased != text.utf8Start[index].lowercased { return false }
+        return true
+    }
+
+    /// The first place of `byte` at or after `start`; nil where there is none.
+    package func firstIndex(of byte: UInt8, from start: Int) -> Int? {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let pattern = ones &* UInt64(byte)
+        var at = start
+        while at + 8 <= count {
+            let word = loadLittleEndian(at: at, as: UInt64.self) ^ pattern
+            let hits = (word &- ones) & ~word & 0x8080_8080_8080_8080
+            if hits != 0 { return at + hits.trailingZeroBitCount / 8 }
+            at += 8
+        }
+        while at < count {
+            if self[at] == byte { return at }
+            at += 1
+        }
+        return nil
+    }
+}
+
+extension UInt8 {
+    /// The same with A to Z turned into a to z.
+    package var lowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
+}

@@ -1,0 +1,36 @@
+package import Queue
+package import Reachability
+
+/// What a `Destination` is told.
+package enum DeliveryEvent: Sendable {
+    /// Events of a log up to `newest` are durable.
+    case available(LogName, newest: UInt64)
+    /// The chunk that `DeliveryEffect.read` asked for; nil where nothing durable is there.
+    case chunk(read: UInt64, Chunk?)
+    /// The log could not be read.
+    case readFailed(read: UInt64)
+    /// A request ended; ignored where it was cancelled.
+    case answered(request: UInt64, TransportOutcome)
+    /// `Destination.deadline` has come.
+    case timer
+    /// Reachability asks to find out now whether the destination answers; one `checkEnded` answers it.
+    case checkDue
+    /// Reachability's state changed; does not by itself allow to send.
+    case state(DestinationState)
+    /// Sending stops; with `giveUpRequest` what is in flight is given up, too.
+    case pathLost(giveUpRequest: Bool)
+    /// Sending may begin.
+    case reachable
+    /// The link that the route to the destination leaves by.
+    case connectionType(ConnectionType)
+    /// Whether cursors can be made durable.
+    case storage(isDurable: Bool)
+    /// An operator stops delivery; what is in flight may end.
+    case pause
+    /// An operator lets delivery go on, and ends every wait.
+    case resume
+    /// An operator ends every wait.
+    case flush
+    /// Nothing more is sent; what is in flight may end.
+    case stop
+}

@@ -1,0 +1,27 @@
+/// One HTTP request, complete but for the addresses to connect to.
+package struct OutgoingRequest: Sendable {
+    /// The methods in use.
+    package enum Method: String, Sendable {
+        case get = "GET"
+        case post = "POST"
+    }
+
+    /// Names the request in its outcome and to cancel it; unique for one destination while the process lives.
+    package let id: UInt64
+    /// The destination's name.
+    package let destination: String
+    package let method: Method
+    package let url: DestinationURL
+    /// All fields but Host, Content-Length, Content-Encoding and Connection, which the transport adds.
+    package let headers: [HeaderField]
+    /// Empty for a check without events.
+    package let body: [UInt8]
+    /// Compress the body at this level, 1 to 9; nil: send it as it is.
+    package let gzipLevel: Int?
+    /// The most time until the connection, TLS included, is made.
+    package let connectTimeout: Duration
+    /// The most time until the answer is complete.
+    package let timeout: Duration
+    /// True where it carries no events and only finds out whether the destination answers.
+    package let isCheck: Bool
+}

@@ -1,0 +1,14 @@
+/// What can be wrong with the settings of a destination.
+package enum DeliveryError: Error, Equatable, Sendable {
+    /// Not `https://`, `http://` or `http+unix://` with a host (or the path of a socket), a port of 1 to 65535 and a
+    /// path; or with user information or a fragment.
+    case url(String)
+    /// `http://` to another host without both PlainHTTP and ExpectHeader.
+    case plainHTTP(String)
+    /// A check at another scheme, host or port than the destination's.
+    case checkElsewhere(String)
+    /// Not `NAME` or `NAME: VALUE` in printable characters, or a name that the daemon sets itself.
+    case header(String)
+    /// A number out of its range; the argument names the setting.
+    case range(String)
+}

@@ -1,0 +1,130 @@
+internal import Bytes
+
+/// How one destination is to be delivered to; the values of its section of the configuration, checked.
+package struct DestinationSettings: Sendable, Equatable {
+    /// The layouts of a request's body.
+    package enum Format: String, Sendable, CaseIterable {
+        /// An array of events.
+        case json
+        /// An event a line.
+        case ndjson
+        /// One event a request.
+        case object
+    }
+
+    /// Members that can be added to an event; raw values are their names.
+    package enum Member: String, Sendable, CaseIterable {
+        case wasQueued = "was_queued"
+        case queueReason = "queue_reason"
+        case connectionType = "network_connection_type"
+        case sentConnectionType = "sent_connection_type"
+        case eventID = "event_id"
+        case acceptedAt = "accepted_at"
+    }
+
+    /// A field that an answer over plain http must carry to count as the destination's.
+    package struct ExpectedHeader: Sendable, Equatable {
+        package let name: String
+        /// Nil: any value.
+        package let value: String?
+
+        /// Reads `NAME` or `NAME: VALUE`; throws `header`.
+        package init(_ text: String) throws(DeliveryError) {
+            let (name, value) = try HeaderField.halves(text)
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// The time over which what follows the first batch after an outage is spread.
+    package enum FlushSpread: Sendable, Equatable {
+        /// 2 s after an outage of the own link; a quarter of the outage, at most 600 s, after the collector's.
+        case automatic
+        /// Zero turns it off.
+        case fixed(Duration)
+    }
+
+    /// 1 to 32 bytes of `[a-z0-9-]`.
+    package let name: String
+    package let url: DestinationURL
+    package var format = Format.json
+    /// 1 to 100,000.
+    package var batchMaximumEvents = 500
+    /// Bytes of a body before compression, 1 KiB to 4 MiB; a longer event goes alone.
+    package var batchMaximumBytes = 1_048_576
+    /// 1 to 9; nil: no compression.
+    package var gzipLevel: Int? = 1
+    /// In the order in which they are added.
+    package var enrichWith: [Member] = [.wasQueued, .queueReason, .connectionType, .eventID, .acceptedAt]
+    package var headers: [HeaderField] = []
+    /// Sent as `Authorization: Bearer`.
+    package var token: [UInt8]?
+    package var connectTimeout: Duration = .seconds(10)
+    package var timeout: Duration = .seconds(30)
+    package var retryMinimum: Duration = .seconds(1)
+    package var retryMaximum: Duration = .seconds(300)
+    package var flushSpread = FlushSpread.automatic
+    package var allowsPlainHTTP = false
+    package var expectHeader: ExpectedHeader?
+    /// What a check without events gets; nil: `url`.
+    package var checkURL: DestinationURL?
+    /// Certificates in PEM that vouch for the destination; nil: those of the system.
+    package var authority: [UInt8]?
+
+    /// The standard settings for a name and a URL; the rest is set, then `check` is called.
+    package init(name: String, url: DestinationURL) {
+        self.name = name
+        self.url = url
+    }
+
+    /// Throws where values are out of range or do not go together.
+    package func check() throws(DeliveryError) {
+        guard (1...100_000).contains(batchMaximumEvents) else { throw .range("BatchMaxEvents") }
+        guard (1_024...4_194_304).contains(batchMaximumBytes) else { throw .range("BatchMaxSize") }
+        guard gzipLevel.map({ (1...9).contains($0) }) ?? true else { throw .range("Compression") }
+        guard connectTimeout > .zero else { throw .range("ConnectTimeout") }
+        guard timeout > .zero else { throw .range("Timeout") }
+        guard retryMinimum > .zero else { throw .range("RetryMin") }
+        guard retryMaximum >= retryMinimum else { throw .range("RetryMax") }
+        if case .fixed(let span) = flushSpread, span < .zero { throw .range("FlushSpread") }
+        guard token.map({ $0.allSatisfy { (33...126).contains($0) } }) ?? true else { throw .header("Authorization") }
+        guard url.scheme != .http || url.isLocal || allowsPlainHTTP && expectHeader != nil else {
+            throw .plainHTTP(url.text)
+        }
+        if let checkURL {
+            guard (checkURL.scheme, checkURL.host, checkURL.port) == (url.scheme, url.host, url.port) else {
+                throw .checkElsewhere(checkURL.text)
+            }
+        }
+    }
+}
+
+extension HeaderField {
+    /// Fields that the daemon writes itself.
+    private static let own = [
+        "host", "content-length", "content-encoding", "transfer-encoding", "connection", "expect", "idempotency-key",
+        "uplink-attempt",
+    ]
+
+    /// Reads `NAME: VALUE`; throws `header` where it is something else or names a field that the daemon sets.
+    package init(_ text: String) throws(DeliveryError) {
+        let (name, value) = try Self.halves(text)
+        guard let value, !Self.own.contains(name.lowercased()) else { throw .header(text) }
+        self.init(name: name, value: value)
+    }
+
+    fileprivate static func halves(_ text: String) throws(DeliveryError) -> (String, String?) {
+        let halves = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+        let marks = Array("!#$%&'*+-.^_`|~".utf8)
+        let isToken = halves[0].allSatisfy {
+            (48...57).contains($0) || (97...122).contains($0.asciiLowercase) || marks.contains($0)
+        }
+        guard isToken, !halves[0].isEmpty else { throw .header(text) }
+        guard halves.count == 2 else { return (Array(halves[0]).text, nil) }
+        var value = halves[1]
+        while value.first == 32 || value.first == 9 { value = value.dropFirst() }
+        while value.last == 32 || value.last == 9 { value = value.dropLast() }
+        guard !value.isEmpty, value.allSatisfy({ $0 >= 32 && $0 != 127 || $0 == 9 }) else { throw .header(text) }
+        return (Array(halves[0]).text, Array(value).text)
+    }
+}
