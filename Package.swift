@@ -59,7 +59,8 @@ let package = Package(
         module("Queue", ["Bytes", "Time", "Posix", "Gates"]),
         module("Intake", ["Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor", "Queue"]),
         module("Delivery", ["Bytes", "Time", "JSON", "Reachability", "Gates", "Queue"]),
-        module("HTTPTransport", ["CCurl", "CZlib", "Bytes", "Time", "Posix", "Reactor", "Delivery"]),
+        module(
+            "HTTPTransport", ["CCurl", "CZlib", "Bytes", "Time", "Posix", "Reactor", "Reachability", "Delivery"]),
         module("Control", ["Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor"]),
         module("ControlClient", ["Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor"]),
         module("Configuration", ["Bytes", "Time", "Posix"]),
@@ -88,7 +89,9 @@ let package = Package(
         tests("QueueTests", ["Queue", "Gates", "Reachability", "Bytes", "Time", "Posix"]),
         tests("IntakeTests", ["Intake", "JSON", "HTTP1", "Queue", "Posix", "Reactor", "Bytes", "Time"]),
         tests("DeliveryTests", ["Delivery", "Gates", "Reachability", "Queue", "JSON", "Bytes", "Time"]),
-        tests("HTTPTransportTests", ["HTTPTransport", "Delivery", "Reactor", "Posix", "Bytes", "Time"]),
+        tests(
+            "HTTPTransportTests",
+            ["HTTPTransport", "CZlib", "Delivery", "Reachability", "Reactor", "Posix", "Bytes", "Time"]),
         tests("ControlTests", ["Control", "ControlClient", "HTTP1", "JSON", "Posix", "Reactor", "Bytes", "Time"]),
         tests("ConfigurationTests", ["Configuration", "Posix", "Bytes", "Time"]),
         tests("SystemdServiceTests", ["SystemdService", "Posix", "Bytes", "Time"]),

@@ -73,6 +73,11 @@ long ccurl_get_long(CURL *easy, CURLINFO info) {
     return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
 }
 
+const char *ccurl_get_text(CURL *easy, CURLINFO info) {
+    char *text = NULL;
+    return curl_easy_getinfo(easy, info, &text) == CURLE_OK && text ? text : "";
+}
+
 void *ccurl_get_context(CURL *easy) {
     void *context = NULL;
     return curl_easy_getinfo(easy, CURLINFO_PRIVATE, &context) == CURLE_OK ? context : NULL;

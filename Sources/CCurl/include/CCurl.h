@@ -30,6 +30,7 @@ CURLcode ccurl_prepare_sockets(CURL *easy, uint32_t user_timeout_milliseconds);
 CURLcode ccurl_forbid_look_ups(CURL *easy);
 
 long ccurl_get_long(CURL *easy, CURLINFO info);
+const char *ccurl_get_text(CURL *easy, CURLINFO info);   /* "" where unknown; good until the handle's next use */
 void *ccurl_get_context(CURL *easy);
 
 CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
