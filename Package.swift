@@ -42,7 +42,8 @@ let package = Package(
         .systemLibrary(name: "CSystemdLibrary", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CSystemd", dependencies: ["CSystemdLibrary"]),
         .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .target(name: "CCurl", dependencies: ["CCurlLibrary"]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .target(name: "CCurl", dependencies: ["CCurlLibrary", "COpenSSL"]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         module("Bytes", ["CChecksum"], settings: strict),
@@ -58,7 +59,8 @@ let package = Package(
         module("Queue", ["Bytes", "Time", "Posix", "Gates"]),
         module("Intake", ["Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor", "Gates", "Queue"]),
         module("Delivery", ["Bytes", "Time", "JSON", "Reachability", "Gates", "Queue"]),
-        module("HTTPTransport", ["CCurl", "CZlib", "Bytes", "Time", "Posix", "Reactor", "Delivery"]),
+        module(
+            "HTTPTransport", ["CCurl", "CZlib", "Bytes", "Time", "Posix", "Reactor", "Reachability", "Delivery"]),
         module("HTTPServer", ["Bytes", "Time", "HTTP1", "Posix", "Reactor"]),
         module("Control", ["Bytes", "Time", "JSON", "HTTP1", "HTTPServer", "Posix", "Reactor"]),
         module(
@@ -91,7 +93,9 @@ let package = Package(
             "IntakeTests",
             ["Intake", "JSON", "HTTP1", "Queue", "Gates", "Reachability", "Posix", "Reactor", "Bytes", "Time"]),
         tests("DeliveryTests", ["Delivery", "Gates", "Reachability", "Queue", "JSON", "Bytes", "Time"]),
-        tests("HTTPTransportTests", ["HTTPTransport", "Delivery", "Reactor", "Posix", "Bytes", "Time"]),
+        tests(
+            "HTTPTransportTests",
+            ["HTTPTransport", "CZlib", "Delivery", "Reachability", "Reactor", "Posix", "Bytes", "Time"]),
         tests(
             "ControlTests",
             ["Control", "ControlClient", "HTTP1", "HTTPServer", "JSON", "Posix", "Reactor", "Bytes", "Time"]),

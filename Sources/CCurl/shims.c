@@ -1,1 +1,124 @@
+#define _GNU_SOURCE
 #include "CCurl.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) { return curl_easy_setopt(easy, option, value); }
+
+CURLcode ccurl_set_offset(CURL *easy, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode ccurl_set_text(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode ccurl_set_error_buffer(CURL *easy, char *buffer) {
+    return curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, buffer);
+}
+
+CURLcode ccurl_set_callbacks(
+    CURL *easy, ccurl_data_callback header, ccurl_data_callback body, ccurl_data_callback upload,
+    ccurl_seek_callback rewind, void *context) {
+    CURLcode failed = curl_easy_setopt(easy, CURLOPT_PRIVATE, context);
+    if (!failed) failed = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, header);
+    if (!failed) failed = curl_easy_setopt(easy, CURLOPT_HEADERDATA, context);
+    if (!failed) failed = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, body);
+    if (!failed) failed = curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
+    if (!failed) failed = curl_easy_setopt(easy, CURLOPT_READFUNCTION, upload);
+    if (!failed) failed = curl_easy_setopt(easy, CURLOPT_READDATA, context);
+    if (!failed) failed = curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, rewind);
+    if (!failed) failed = curl_easy_setopt(easy, CURLOPT_SEEKDATA, context);
+    return failed;
+}
+
+static int prepare_socket(void *context, curl_socket_t socket, curlsocktype purpose) {
+    (void)purpose;
+    int family = 0;
+    socklen_t length = sizeof family;
+    unsigned int user_timeout = (unsigned int)(uintptr_t)context;
+    if (fcntl(socket, F_SETFD, FD_CLOEXEC) < 0) return CURL_SOCKOPT_ERROR;
+    if (getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &length) < 0) return CURL_SOCKOPT_ERROR;
+    if (family == AF_UNIX) return CURL_SOCKOPT_OK;
+    if (setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_timeout, sizeof user_timeout) < 0)
+        return CURL_SOCKOPT_ERROR;
+    return CURL_SOCKOPT_OK;
+}
+
+CURLcode ccurl_prepare_sockets(CURL *easy, uint32_t user_timeout_milliseconds) {
+    CURLcode failed = curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, prepare_socket);
+    if (failed) return failed;
+    return curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, (void *)(uintptr_t)user_timeout_milliseconds);
+}
+
+static int refuse_look_up(void *resolver, void *reserved, void *context) {
+    (void)resolver, (void)reserved, (void)context;
+    return 1;
+}
+
+CURLcode ccurl_forbid_look_ups(CURL *easy) {
+    return curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, refuse_look_up);
+}
+
+long ccurl_get_long(CURL *easy, CURLINFO info) {
+    long value = 0;
+    return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+
+const char *ccurl_get_text(CURL *easy, CURLINFO info) {
+    char *text = NULL;
+    return curl_easy_getinfo(easy, info, &text) == CURLE_OK && text ? text : "";
+}
+
+void *ccurl_get_context(CURL *easy) {
+    void *context = NULL;
+    return curl_easy_getinfo(easy, CURLINFO_PRIVATE, &context) == CURLE_OK ? context : NULL;
+}
+
+CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+CURLMcode ccurl_multi_set_callbacks(
+    CURLM *multi, ccurl_socket_callback socket, ccurl_timer_callback timer, void *context) {
+    CURLMcode failed = curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket);
+    if (!failed) failed = curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+    if (!failed) failed = curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer);
+    if (!failed) failed = curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
+    return failed;
+}
+
+CURL *ccurl_multi_next_ended(CURLM *multi, CURLcode *result) {
+    int left = 0;
+    for (;;) {
+        const CURLMsg *message = curl_multi_info_read(multi, &left);
+        if (!message) return NULL;
+        if (message->msg != CURLMSG_DONE) continue;
+        *result = message->data.result;
+        return message->easy_handle;
+    }
+}
+
+const char *ccurl_tls_backend(void) {
+    const char *name = curl_version_info(CURLVERSION_NOW)->ssl_version;
+    return name ? name : "none";
+}
+
+const char *ccurl_version(void) { return curl_version_info(CURLVERSION_NOW)->version; }
+
+int ccurl_missing_abilities(void) {
+    const curl_version_info_data *about = curl_version_info(CURLVERSION_NOW);
+    int missing = 0;
+    if (strncmp(ccurl_tls_backend(), "OpenSSL/", 8) != 0) missing |= CCURL_LACKS_OPENSSL;
+    if (about->version_num < 0x075700) missing |= CCURL_LACKS_AGE;
+    if (!(about->features & CURL_VERSION_UNIX_SOCKETS)) missing |= CCURL_LACKS_UNIX_SOCKETS;
+    return missing;
+}

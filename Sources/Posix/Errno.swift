@@ -33,6 +33,7 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     package static let noBuffers = Errno(code: ENOBUFS)
     package static let connectionRefused = Errno(code: ECONNREFUSED)
     package static let connectionReset = Errno(code: ECONNRESET)
+    package static let addressNotAvailable = Errno(code: EADDRNOTAVAIL)
     package static let networkUnreachable = Errno(code: ENETUNREACH)
     package static let hostUnreachable = Errno(code: EHOSTUNREACH)
     package static let timedOut = Errno(code: ETIMEDOUT)

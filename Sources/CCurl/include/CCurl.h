@@ -1,7 +1,66 @@
-/* CCurl: typed doors to libcurl's variadic calls, which Swift cannot see. */
+/* CCurl: typed doors to libcurl's variadic calls, which Swift cannot see, and the few OpenSSL calls that go with them.
+ *
+ * The callbacks' types are spelt out here, so that a Swift closure that fits one of them is known to fit libcurl.
+ */
 #ifndef CCURL_H
 #define CCURL_H
 
 #include <curl/curl.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Receives (or gives) up to size * count bytes; returns how many it took. */
+typedef size_t (*ccurl_data_callback)(char *bytes, size_t size, size_t count, void *context);
+typedef int (*ccurl_seek_callback)(void *context, curl_off_t offset, int origin);
+typedef int (*ccurl_socket_callback)(CURL *easy, curl_socket_t socket, int what, void *context, void *socket_context);
+typedef int (*ccurl_timer_callback)(CURLM *multi, long timeout_milliseconds, void *context);
+
+CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value);
+CURLcode ccurl_set_offset(CURL *easy, CURLoption option, curl_off_t value);
+CURLcode ccurl_set_text(CURL *easy, CURLoption option, const char *value);   /* copied; NULL: none */
+CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl_slist *value);   /* not copied */
+CURLcode ccurl_set_error_buffer(CURL *easy, char *buffer);   /* CURL_ERROR_SIZE bytes, not copied */
+/* `context` is also what `ccurl_get_context` gives. */
+CURLcode ccurl_set_callbacks(
+    CURL *easy, ccurl_data_callback header, ccurl_data_callback body, ccurl_data_callback upload,
+    ccurl_seek_callback rewind, void *context);
+/* Sockets are close-on-exec and give up what the peer does not acknowledge in time (TCP_USER_TIMEOUT, tcp(7)). */
+CURLcode ccurl_prepare_sockets(CURL *easy, uint32_t user_timeout_milliseconds);
+/* Any look-up of a name fails: CURLOPT_RESOLVE must have said all. */
+CURLcode ccurl_forbid_look_ups(CURL *easy);
+
+long ccurl_get_long(CURL *easy, CURLINFO info);
+const char *ccurl_get_text(CURL *easy, CURLINFO info);   /* "" where unknown; good until the handle's next use */
+void *ccurl_get_context(CURL *easy);
+
+CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
+CURLMcode ccurl_multi_set_callbacks(
+    CURLM *multi, ccurl_socket_callback socket, ccurl_timer_callback timer, void *context);
+/* The next ended transfer, NULL where there is none. */
+CURL *ccurl_multi_next_ended(CURLM *multi, CURLcode *result);
+
+static const int CCURL_LACKS_OPENSSL = 1;
+static const int CCURL_LACKS_AGE = 2;            /* older than 7.87, which brought CURLOPT_QUICK_EXIT */
+static const int CCURL_LACKS_UNIX_SOCKETS = 4;
+/* What the libcurl that was loaded cannot do, CCURL_LACKS_* or-ed; 0: all is there. */
+int ccurl_missing_abilities(void);
+const char *ccurl_tls_backend(void);
+const char *ccurl_version(void);
+
+/* ---- trust ---- */
+
+typedef struct ccurl_trust ccurl_trust;   /* trusted certificates; immutable, for any thread */
+typedef struct ccurl_tls ccurl_tls;       /* what the connections to one destination trust, and what was last refused */
+
+/* The certificates of a PEM text; NULL where there is none, or where one is malformed. */
+ccurl_trust *ccurl_trust_make(const uint8_t *pem, size_t count, int *certificates);
+void ccurl_trust_free(ccurl_trust *trust);
+
+ccurl_tls *ccurl_tls_make(ccurl_trust *trust);
+void ccurl_tls_free(ccurl_tls *tls);      /* after the last connection that used it */
+/* Subject, issuer, dates and problem of the certificate that was refused last, and forgets it; "" where none was. */
+const char *ccurl_tls_take_problem(ccurl_tls *tls);
+/* Transfers of `easy` trust nothing else. */
+CURLcode ccurl_set_tls(CURL *easy, ccurl_tls *tls);
 
 #endif

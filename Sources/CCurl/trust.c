@@ -1,0 +1,108 @@
+#include "CCurl.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ccurl_tls {
+    X509_STORE *store;
+    char problem[1024];
+    char taken[1024];
+};
+
+/* Where an SSL_CTX keeps its ccurl_tls. */
+static int context_index = -1;
+static pthread_once_t context_index_once = PTHREAD_ONCE_INIT;
+
+static void make_context_index(void) { context_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL); }
+
+ccurl_trust *ccurl_trust_make(const uint8_t *pem, size_t count, int *certificates) {
+    *certificates = 0;
+    if (count > INT32_MAX) return NULL;
+    BIO *source = BIO_new_mem_buf(pem, (int)count);
+    X509_STORE *store = X509_STORE_new();
+    X509 *certificate = NULL;
+    int good = source && store;
+    while (good && (certificate = PEM_read_bio_X509_AUX(source, NULL, NULL, NULL))) {
+        good = X509_STORE_add_cert(store, certificate);
+        X509_free(certificate);
+        if (good) *certificates += 1;
+    }
+    /* The end of the text is the only error that is none. */
+    good = good && *certificates > 0 && ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+    ERR_clear_error();
+    BIO_free(source);
+    if (!good) {
+        X509_STORE_free(store);
+        return NULL;
+    }
+    /* An intermediate or the server's own certificate may be trusted by itself, as in libcurl's own loading. */
+    X509_STORE_set_flags(store, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
+    return (ccurl_trust *)store;
+}
+
+void ccurl_trust_free(ccurl_trust *trust) { X509_STORE_free((X509_STORE *)trust); }
+
+ccurl_tls *ccurl_tls_make(ccurl_trust *trust) {
+    ccurl_tls *tls = calloc(1, sizeof *tls);
+    if (!tls) return NULL;
+    pthread_once(&context_index_once, make_context_index);
+    tls->store = (X509_STORE *)trust;
+    X509_STORE_up_ref(tls->store);
+    return tls;
+}
+
+void ccurl_tls_free(ccurl_tls *tls) {
+    X509_STORE_free(tls->store);
+    free(tls);
+}
+
+const char *ccurl_tls_take_problem(ccurl_tls *tls) {
+    memcpy(tls->taken, tls->problem, sizeof tls->taken);
+    tls->problem[0] = 0;
+    return tls->taken;
+}
+
+static void describe(X509 *certificate, int error, BIO *to) {
+    BIO_printf(to, "%s; subject ", X509_verify_cert_error_string(error));
+    X509_NAME_print_ex(to, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
+    BIO_puts(to, "; issuer ");
+    X509_NAME_print_ex(to, X509_get_issuer_name(certificate), 0, XN_FLAG_RFC2253);
+    BIO_puts(to, "; valid from ");
+    ASN1_TIME_print_ex(to, X509_get0_notBefore(certificate), ASN1_DTFLGS_ISO8601);
+    BIO_puts(to, " to ");
+    ASN1_TIME_print_ex(to, X509_get0_notAfter(certificate), ASN1_DTFLGS_ISO8601);
+}
+
+static int note_problem(int good, X509_STORE_CTX *context) {
+    if (good) return 1;
+    SSL *ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx());
+    ccurl_tls *tls = ssl ? SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index) : NULL;
+    X509 *certificate = X509_STORE_CTX_get_current_cert(context);
+    BIO *text = tls && certificate ? BIO_new(BIO_s_mem()) : NULL;
+    if (text) {
+        describe(certificate, X509_STORE_CTX_get_error(context), text);
+        int count = BIO_read(text, tls->problem, sizeof tls->problem - 1);
+        tls->problem[count > 0 ? count : 0] = 0;
+        BIO_free(text);
+    }
+    return 0;
+}
+
+static CURLcode use_trust(CURL *easy, void *ssl_context, void *context) {
+    (void)easy;
+    ccurl_tls *tls = context;
+    if (!SSL_CTX_set_ex_data(ssl_context, context_index, tls)) return CURLE_OUT_OF_MEMORY;
+    SSL_CTX_set1_cert_store(ssl_context, tls->store);
+    SSL_CTX_set_verify(ssl_context, SSL_VERIFY_PEER, note_problem);
+    return CURLE_OK;
+}
+
+CURLcode ccurl_set_tls(CURL *easy, ccurl_tls *tls) {
+    CURLcode failed = curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, use_trust);
+    return failed ? failed : curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, tls);
+}

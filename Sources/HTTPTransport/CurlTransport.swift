@@ -1,0 +1,123 @@
+package import Bytes
+package import Delivery
+internal import Reachability
+package import Reactor
+internal import Time
+
+/// Carries requests over HTTP/1.1 with libcurl, on the event loop, without a thread of its own.
+///
+/// Each destination has its own connections. An answer whose body passes 64 KiB counts with its status, and its
+/// connection is closed.
+package final class CurlTransport: Transport {
+    /// So many requests at once: two for each of 16 destinations, and two more.
+    package static let transferLimit = 34
+    /// Shorter bodies are not compressed.
+    package static let compressionMinimum = 1_024
+
+    private enum Stage {
+        case failing
+        case compressing
+        case running(Transfer, Pool)
+    }
+
+    private let loop: EventLoop
+    private let ended: (UInt64, TransportOutcome) -> Void
+    private let compressor: Compressor
+    private var trust: [String: TrustStore] = [:]
+    private var pools: [String: Pool] = [:]
+    private var retired: [ObjectIdentifier: Pool] = [:]
+    private var stages: [UInt64: Stage] = [:]
+
+    /// Gives each request's outcome to `ended`, never from within `send`; `Libcurl.start` came before.
+    package init(on loop: EventLoop, ended: @escaping (_ request: UInt64, TransportOutcome) -> Void) {
+        self.loop = loop
+        self.ended = ended
+        compressor = Compressor(on: loop)
+    }
+
+    deinit {
+        for pool in pools.values { pool.close() }
+        for pool in retired.values { pool.close() }
+    }
+
+    /// Requests that have not ended.
+    package var transferCount: Int { stages.count }
+
+    /// Has the next connections to a destination trust these certificates and no others; without any, https fails.
+    package func setTrust(_ store: TrustStore, destination: String) {
+        trust[destination] = store
+        dropConnections(destination: destination)
+    }
+
+    package func send(_ request: OutgoingRequest, addresses: [IPAddress]) {
+        precondition(stages.count < Self.transferLimit, "too many requests at once")
+        precondition(stages[request.id] == nil, "a request's id is in use")
+        if request.url.scheme != .unix, addresses.isEmpty {
+            return fail(request, .dns, "no address is known for \(request.url.host)")
+        }
+        if request.url.scheme == .https, trust[request.destination] == nil {
+            return fail(request, .tls, "the trusted certificates are not there")
+        }
+        guard let level = request.gzipLevel, request.body.count >= Self.compressionMinimum else {
+            return start(request, body: request.body, isCompressed: false, addresses)
+        }
+        stages[request.id] = .compressing
+        compressor.compress(request.body, level: level, key: request.id) { [weak self] compressed in
+            self?.start(request, body: compressed, isCompressed: true, addresses)
+        }
+    }
+
+    package func cancel(_ id: UInt64) {
+        switch stages.removeValue(forKey: id) {
+        case .compressing: compressor.cancel(id)
+        case .running(let transfer, let pool): pool.cancel(transfer)
+        case .failing, nil: return
+        }
+    }
+
+    package func dropConnections(destination: String) {
+        guard let pool = pools.removeValue(forKey: destination) else { return }
+        retired[ObjectIdentifier(pool)] = pool
+        pool.retire()
+    }
+
+    private func start(_ request: OutgoingRequest, body: [UInt8], isCompressed: Bool, _ addresses: [IPAddress]) {
+        let pool = pool(for: request.destination)
+        let transfer = Transfer(request, body: body, on: pool.makeHandle())
+        transfer.setOptions(
+            addresses: addresses, isCompressed: isCompressed, bodyCount: body.count,
+            tls: request.url.scheme == .https ? pool.tls : nil)
+        stages[request.id] = .running(transfer, pool)
+        pool.start(transfer)
+    }
+
+    private func pool(for destination: String) -> Pool {
+        if let pool = pools[destination] { return pool }
+        let pool = Pool(on: loop, trust: trust[destination])
+        pools[destination] = pool
+        pool.ended = { [weak self] transfer, outcome in self?.transferEnded(transfer, outcome) }
+        pool.closed = { [weak self, unowned pool] in self?.forget(pool, destination) }
+        return pool
+    }
+
+    private func transferEnded(_ transfer: Transfer, _ outcome: TransportOutcome) {
+        // One that was cancelled while outcomes were given out has none.
+        guard case .running(let current, _) = stages[transfer.request.id], current === transfer else { return }
+        stages[transfer.request.id] = nil
+        ended(transfer.request.id, outcome)
+    }
+
+    private func forget(_ pool: Pool, _ destination: String) {
+        retired[ObjectIdentifier(pool)] = nil
+        if pools[destination] === pool { pools[destination] = nil }
+    }
+
+    private func fail(_ request: OutgoingRequest, _ reason: StateReason, _ detail: String) {
+        stages[request.id] = .failing
+        loop.schedule(at: loop.now) { [weak self] in
+            guard let self, case .failing = self.stages[request.id] else { return }
+            self.stages[request.id] = nil
+            self.ended(request.id, .failed(TransportFailure(reason: reason, detail: detail)))
+        }
+    }
+}

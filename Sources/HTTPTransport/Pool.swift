@@ -1,0 +1,178 @@
+internal import CCurl
+internal import Delivery
+internal import Posix
+internal import Reachability
+internal import Reactor
+internal import Time
+
+/// The connections to one destination: a multi handle of its own, driven by the event loop.
+///
+/// libcurl's callbacks only note sockets and deadlines; it is never called from within one.
+@safe
+final class Pool {
+    /// Connections that idle so long are closed.
+    static let idleSpan: Duration = .seconds(30)
+    /// A turn of the loop that has lasted so long leaves the rest to the next.
+    private static let turnLimit: Duration = .milliseconds(20)
+    private static let idleHandleLimit = 3
+
+    /// A transfer has ended; called outside of libcurl.
+    var ended: ((Transfer, TransportOutcome) -> Void)?
+    /// The pool has closed, because it idled or was retired; called outside of libcurl.
+    var closed: (() -> Void)?
+
+    let loop: EventLoop
+    let tls: TLSContext?
+    private let multi: UnsafeMutableRawPointer
+    var sockets: [Int32: WatchedSocket] = [:]
+    private var running: [ObjectIdentifier: Transfer] = [:]
+    private var idleHandles: [EasyHandle] = []
+    private var timer: TimerToken?
+    private var idleTimer: TimerToken?
+    private var lastUse: Instant
+    private var isDelivering = false
+    private var isRetired = false
+    private(set) var isClosed = false
+
+    /// A pool without connections.
+    init(on loop: EventLoop, trust: TrustStore?) {
+        guard let multi = unsafe curl_multi_init() else { preconditionFailure("no memory") }
+        unsafe self.multi = multi
+        self.loop = loop
+        tls = trust.map(TLSContext.init)
+        lastUse = loop.now
+        let failed = unsafe ccurl_multi_set_callbacks(
+            multi, noteSocket, noteTimer, Unmanaged.passUnretained(self).toOpaque())
+        precondition(failed == CURLM_OK)
+    }
+
+    deinit { precondition(isClosed, "a pool was dropped before it was closed") }
+
+    /// A handle for a new transfer.
+    func makeHandle() -> EasyHandle {
+        if let idle = idleHandles.popLast() { return idle }
+        guard let new = EasyHandle() else { preconditionFailure("no memory") }
+        return new
+    }
+
+    /// Starts a transfer whose options are set.
+    func start(_ transfer: Transfer) {
+        precondition(!isClosed && !isRetired)
+        running[ObjectIdentifier(transfer)] = transfer
+        let failed = unsafe curl_multi_add_handle(multi, transfer.easy.raw)
+        precondition(failed == CURLM_OK)
+    }
+
+    /// Ends a transfer and closes its connection.
+    func cancel(_ transfer: Transfer) {
+        remove(transfer)
+        if !isDelivering { rest() }
+    }
+
+    /// Takes no more transfers and closes once those in flight have ended.
+    func retire() {
+        isRetired = true
+        if !isDelivering { rest() }
+    }
+
+    /// Ends all transfers without an outcome and closes all connections.
+    func close() {
+        guard !isClosed else { return }
+        for transfer in running.values { remove(transfer) }
+        idleHandles = []
+        unsafe curl_multi_cleanup(multi)
+        for timer in [timer, idleTimer] { timer.map(loop.cancel) }
+        isClosed = true
+        closed?()
+    }
+
+    /// A watched socket is ready.
+    func socketReady(_ number: Int32, _ readiness: Readiness) {
+        // Readiness is level-triggered: the next turn tells again.
+        guard Clock.now - loop.now < Self.turnLimit else { return }
+        var events: Int32 = 0
+        if readiness.contains(.readable) { events |= CURL_CSELECT_IN }
+        if readiness.contains(.writable) { events |= CURL_CSELECT_OUT }
+        // On an error libcurl is to look itself, so that it learns the errno.
+        if !readiness.isDisjoint(with: [.failed, .hungUp]) { events = CURL_CSELECT_IN | CURL_CSELECT_OUT }
+        act(number, events)
+    }
+
+    /// libcurl wants to be called in so many milliseconds; negative: not at all.
+    func setTimer(milliseconds: Int) {
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        guard milliseconds >= 0 else { return }
+        // A timer that is due now would run in this turn still.
+        let deadline = milliseconds == 0 ? loop.now + .nanoseconds(1) : Clock.now + .milliseconds(milliseconds)
+        timer = loop.schedule(at: deadline) { [weak self] in self?.timerFired() }
+    }
+
+    private func timerFired() {
+        timer = nil
+        guard Clock.now - loop.now < Self.turnLimit else { return setTimer(milliseconds: 0) }
+        act(CURL_SOCKET_TIMEOUT, 0)
+    }
+
+    private func act(_ socket: curl_socket_t, _ events: Int32) {
+        var count: Int32 = 0
+        let failed = unsafe curl_multi_socket_action(multi, socket, events, &count)
+        precondition(failed == CURLM_OK, "libcurl refused to act: \(failed.rawValue)")
+        deliver()
+    }
+
+    private func deliver() {
+        var outcomes: [(Transfer, TransportOutcome)] = []
+        var code = CURLE_OK
+        while let easy = unsafe ccurl_multi_next_ended(multi, &code) {
+            guard let transfer = unsafe Transfer.attached(to: easy) else { continue }
+            outcomes.append((transfer, outcome(of: transfer, code)))
+        }
+        guard !outcomes.isEmpty else { return }
+        isDelivering = true
+        for (transfer, _) in outcomes { remove(transfer) }
+        for (transfer, outcome) in outcomes { ended?(transfer, outcome) }
+        isDelivering = false
+        rest()
+    }
+
+    private func outcome(of transfer: Transfer, _ code: CURLcode) -> TransportOutcome {
+        if transfer.isHeadTooLong {
+            return .failed(TransportFailure(reason: .reset, detail: "the answer's head passes 64 KiB"))
+        }
+        if code == CURLE_OK || transfer.isBodyTooLong {
+            guard transfer.hasHead else {
+                return .failed(TransportFailure(reason: .reset, detail: "the answer's head was cut short"))
+            }
+            return .answer(transfer.answer)
+        }
+        let end = TransferEnd(
+            code: code, systemError: Int32(truncatingIfNeeded: transfer.easy.number(CURLINFO_OS_ERRNO)),
+            text: transfer.easy.errorText,
+            certificate: code == CURLE_PEER_FAILED_VERIFICATION ? tls?.takeProblem() : nil)
+        return .failed(end.failure)
+    }
+
+    private func remove(_ transfer: Transfer) {
+        guard running.removeValue(forKey: ObjectIdentifier(transfer)) != nil else { return }
+        let failed = unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
+        precondition(failed == CURLM_OK)
+        transfer.easy.reset()
+        if idleHandles.count < Self.idleHandleLimit { idleHandles.append(transfer.easy) }
+        lastUse = loop.now
+    }
+
+    /// After a transfer: closes now if retired, else once the pool has idled.
+    private func rest() {
+        guard running.isEmpty, !isClosed else { return }
+        guard !isRetired else { return close() }
+        guard idleTimer == nil else { return }
+        idleTimer = loop.schedule(at: lastUse + Self.idleSpan) { [weak self] in self?.idleTimerFired() }
+    }
+
+    private func idleTimerFired() {
+        idleTimer = nil
+        guard running.isEmpty else { return }
+        if loop.now - lastUse >= Self.idleSpan { close() } else { rest() }
+    }
+}

@@ -1,0 +1,60 @@
+internal import Bytes
+internal import CCurl
+internal import Delivery
+internal import Time
+
+extension Transfer {
+    /// How long the kernel waits for the peer to acknowledge what was sent.
+    private static let userTimeoutMilliseconds: UInt32 = 20_000
+
+    /// Sets all that the request asks for on its easy handle.
+    func setOptions(addresses: [IPAddress], isCompressed: Bool, bodyCount: Int, tls: TLSContext?) {
+        easy.reset()
+        easy.collectErrorText()
+        attach()
+        setIsolation()
+        setPeer(addresses)
+        if let tls { tls.apply(to: easy) }
+        var headers = request.headers.map { "\($0.name): \($0.value)" }
+        // Waiting for a 100 would cost a round trip.
+        headers.append("Expect:")
+        if isCompressed { headers.append("Content-Encoding: gzip") }
+        if request.method == .post {
+            easy.set(CURLOPT_POST, 1)
+            easy.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: bodyCount)
+        }
+        easy.set(CURLOPT_HTTPHEADER, headers)
+        easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, request.connectTimeout.milliseconds)))
+        easy.set(CURLOPT_TIMEOUT_MS, Int(max(1, request.timeout.milliseconds)))
+    }
+
+    /// Nothing but the request decides: no signal, no environment, no file, no other protocol.
+    private func setIsolation() {
+        easy.set(CURLOPT_NOSIGNAL, 1)
+        easy.set(CURLOPT_QUICK_EXIT, 1)
+        easy.set(CURLOPT_PROXY, "")
+        easy.set(CURLOPT_NOPROXY, "")
+        easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
+        easy.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+        easy.set(CURLOPT_PATH_AS_IS, 1)
+        easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+        easy.set(CURLOPT_CAINFO, nil)
+        easy.set(CURLOPT_CAPATH, nil)
+        easy.set(CURLOPT_MAXAGE_CONN, Int(Pool.idleSpan.inSeconds))
+        easy.check(unsafe ccurl_prepare_sockets(easy.raw, Self.userTimeoutMilliseconds))
+    }
+
+    private func setPeer(_ addresses: [IPAddress]) {
+        let url = request.url
+        if url.scheme == .unix {
+            easy.set(CURLOPT_UNIX_SOCKET_PATH, url.host)
+            return easy.set(CURLOPT_URL, "http://localhost" + url.path)
+        }
+        easy.set(CURLOPT_URL, url.text)
+        // An address in the URL is no name, and libcurl takes it as it is.
+        guard IPAddress(text: url.host) == nil else { return }
+        let list = addresses.map { $0.isIPv6 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
+        easy.set(CURLOPT_RESOLVE, ["\(url.host):\(url.port):\(list)"])
+        easy.check(unsafe ccurl_forbid_look_ups(easy.raw))
+    }
+}

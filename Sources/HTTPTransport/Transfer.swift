@@ -1,0 +1,76 @@
+internal import Bytes
+internal import CCurl
+internal import Delivery
+
+/// One request on its way, with all that libcurl points to meanwhile.
+final class Transfer {
+    /// A response's head, and its body, may have so many bytes.
+    static let responseLimit = 65_536
+    /// So many bytes of the response's body are kept.
+    static let keptCount = 2_048
+
+    let request: OutgoingRequest
+    let easy: EasyHandle
+    private let body: [UInt8]
+    private var sentCount = 0
+    private var head = ResponseHead()
+    private var answerBody: [UInt8] = []
+    private var receivedCount = 0
+
+    /// A request whose `body` is as it goes over the wire.
+    init(_ request: OutgoingRequest, body: [UInt8], on easy: EasyHandle) {
+        self.request = request
+        self.easy = easy
+        self.body = body
+    }
+
+    /// True where the transfer was ended because the answer's head was too long.
+    var isHeadTooLong: Bool { head.count > Self.responseLimit }
+    /// True where the transfer was ended because the answer's body was too long; its head is whole.
+    var isBodyTooLong: Bool { receivedCount > Self.responseLimit }
+    /// True once the head of the final answer is whole.
+    var hasHead: Bool { head.isComplete }
+
+    /// What has come, once the head is whole.
+    var answer: TransportAnswer {
+        TransportAnswer(
+            status: easy.number(CURLINFO_RESPONSE_CODE), headers: head.fields, body: answerBody,
+            isVerifiedPeer: isPeerVerified)
+    }
+
+    private var isPeerVerified: Bool {
+        switch request.url.scheme {
+        case .https, .unix: true
+        case .http: IPAddress(text: easy.text(CURLINFO_PRIMARY_IP))?.isLoopback ?? false
+        }
+    }
+
+    /// Takes a line of a head; false ends the transfer.
+    func receive(headLine: Span<UInt8>) -> Bool {
+        head.take(headLine)
+        return !isHeadTooLong
+    }
+
+    /// Takes bytes of the answer's body; false ends the transfer.
+    func receive(body bytes: Span<UInt8>) -> Bool {
+        receivedCount += bytes.count
+        let kept = min(bytes.count, Self.keptCount - answerBody.count)
+        if kept > 0 { answerBody.append(contentsOf: bytes.extracting(0..<kept)) }
+        return !isBodyTooLong
+    }
+
+    /// Gives the next bytes of the request's body; how many, 0 at its end.
+    func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let count = min(buffer.count, body.count - sentCount)
+        unsafe buffer.copyBytes(from: body[sentCount..<sentCount + count])
+        sentCount += count
+        return count
+    }
+
+    /// Goes back to a byte of the request's body, because a pooled connection turned out dead.
+    func rewind(to offset: Int) -> Bool {
+        guard (0...body.count).contains(offset) else { return false }
+        sentCount = offset
+        return true
+    }
+}

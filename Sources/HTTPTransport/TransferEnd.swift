@@ -1,0 +1,54 @@
+internal import CCurl
+internal import Delivery
+internal import Posix
+internal import Reachability
+
+/// How libcurl says that a transfer ended without an answer.
+struct TransferEnd {
+    let code: CURLcode
+    /// The last errno of a socket call; 0 where there was none.
+    let systemError: Int32
+    /// libcurl's own words; empty where it has none.
+    let text: String
+    /// What is known of a certificate that was refused.
+    let certificate: String?
+
+    /// The same in the daemon's words.
+    var failure: TransportFailure {
+        var detail = text.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : text
+        if let certificate { detail += " (\(certificate))" }
+        return TransportFailure(reason: reason, detail: detail)
+    }
+
+    private var reason: StateReason {
+        switch code {
+        case CURLE_COULDNT_RESOLVE_HOST: .dns
+        case CURLE_OPERATION_TIMEDOUT: .timeout
+        case CURLE_COULDNT_CONNECT: connectReason
+        case CURLE_SSL_CONNECT_ERROR where systemReason != nil: systemReason ?? .tls
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_ENGINE_INITFAILED,
+            CURLE_SSL_CLIENTCERT:
+            .tls
+        default: systemReason ?? .reset
+        }
+    }
+
+    private var connectReason: StateReason {
+        switch Errno(code: systemError) {
+        case .access, .permission: .prohibited
+        case .invalid: .blackhole
+        case .addressNotAvailable: .address
+        default: systemReason ?? .refused
+        }
+    }
+
+    private var systemReason: StateReason? {
+        switch Errno(code: systemError) {
+        case .timedOut: .timeout
+        case .networkUnreachable, .hostUnreachable: .noRoute
+        case .connectionReset, .brokenPipe: .reset
+        default: nil
+        }
+    }
+}
