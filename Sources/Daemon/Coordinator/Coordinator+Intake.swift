@@ -1,0 +1,73 @@
+package import Gates
+internal import Delivery
+package import Intake
+package import Queue
+package import Time
+
+extension Coordinator {
+    /// Ends a turn of the loop: what waits becomes the next commit, unless one is in hand.
+    package mutating func endTurn(at now: Instant) -> [CoordinatorEffect] {
+        guard commitBegan == nil, admission.hasEvents else { return [] }
+        commitBegan = now
+        let (ordinal, batches) = admission.seal()
+        effects.append(.commit(ordinal: ordinal, batches))
+        return takeEffects()
+    }
+
+    mutating func committed(
+        _ ordinal: UInt64, _ outcomes: [CommitOutcome], _ batches: [OpenBatch], at now: Instant
+    ) {
+        commitBegan = nil
+        if admission.refusal?.reason == .diskSlow { admission.refusal = nil }
+        effects.append(.answer(ordinal: ordinal, outcomes.map(Self.answer)))
+        admission.recycle(batches)
+        var grown: [LogName] = []
+        for case .committed(let log, _, let first, let count) in outcomes {
+            newest[log] = first + UInt64(count) - 1
+            if !grown.contains(log) { grown.append(log) }
+        }
+        for log in grown {
+            guard let newest = newest[log] else { continue }
+            feedAll(.available(log, newest: newest), at: now)
+        }
+    }
+
+    mutating func refuseWhileDiskIsSlow(at now: Instant) {
+        guard commitAge(at: now) >= Self.slowDiskLimit, admission.refusal == nil else { return }
+        admission.refusal = Refusal(
+            .diskSlow, detail: "the disk has not answered for 10 seconds", retryAfterSeconds: 10)
+        effects.append(.notice(.diskSlow(commitAge(at: now))))
+    }
+
+    /// The accept context follows the gates and the connection type; a change begins a new batch.
+    mutating func updateContext(at now: Instant) {
+        let type = units.first?.reachability.connectionType ?? .unknown
+        if type != connectionType {
+            if connectionType != .unknown {
+                effects.append(.notice(.networkChanged(from: connectionType.name, to: type.name)))
+            }
+            connectionType = type
+            connectionTypeSince = now
+        }
+        admission.context = AcceptContext(
+            connectionType: type, destinations: units.map { ($0.name, $0.delivery.gates.current) })
+    }
+
+    private static func answer(_ outcome: CommitOutcome) -> BatchOutcome {
+        switch outcome {
+        case .committed(_, let epoch, let first, _): .durable(epoch: epoch, first: first)
+        case .refused(let error): .refused(refusal(for: error))
+        }
+    }
+
+    private static func refusal(for error: QueueError) -> Refusal {
+        switch error {
+        case .full(let log, _, _):
+            Refusal(.full, logs: [log], detail: "the queue is full", retryAfterSeconds: 30)
+        case .noRoom:
+            Refusal(.full, detail: "the file system is full", retryAfterSeconds: 30)
+        default:
+            Refusal(.diskError, detail: "the disk reports an error", retryAfterSeconds: 5)
+        }
+    }
+}

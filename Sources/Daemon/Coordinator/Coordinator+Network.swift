@@ -1,0 +1,135 @@
+internal import Bytes
+internal import Delivery
+internal import Queue
+internal import Reachability
+internal import SystemdService
+internal import Time
+
+/// The wiring between the way to a destination and the delivery to it.
+extension Coordinator {
+    mutating func feed(_ name: String, _ event: DeliveryEvent, at now: Instant) {
+        guard let index = units.firstIndex(where: { $0.name == name }) else { return }
+        feed(index, delivery: event, at: now)
+    }
+
+    mutating func feedAll(_ event: DeliveryEvent, at now: Instant) {
+        for index in units.indices { feed(index, delivery: event, at: now) }
+    }
+
+    /// Asks the kernel for the way to a destination, and, `resolving`, a name server as soon as a path allows it.
+    mutating func evaluate(_ index: Int, resolving: Bool, at now: Instant) {
+        let unit = units[index]
+        if unit.delivery.settings.url.scheme == .unix { return feed(index, .path(.local), at: now) }
+        if resolving { units[index].wantsLookup = unit.lookupHost != nil }
+        if unit.addresses.isEmpty {
+            units[index].wantsLookup = true
+            effects.append(.inquireDefault(destination: unit.name))
+        } else {
+            effects.append(.inquire(destination: unit.name, unit.addresses))
+        }
+    }
+
+    mutating func took(_ verdict: PathVerdict, isDefaultRoute: Bool, for name: String, at now: Instant) {
+        guard let index = units.firstIndex(where: { $0.name == name }) else { return }
+        if case .usable = verdict, units[index].wantsLookup, let host = units[index].lookupHost {
+            effects.append(.resolve(host: host))
+        }
+        units[index].wantsLookup = false
+        feed(index, isDefaultRoute ? .defaultRoute(verdict) : .path(verdict), at: now)
+    }
+
+    mutating func resolved(_ host: String, _ addresses: [IPAddress], _ failure: String?, at now: Instant) {
+        for index in units.indices where units[index].lookupHost == host {
+            if addresses.isEmpty {
+                feed(index, .resolutionFailed(failure ?? "no address"), at: now)
+            } else {
+                units[index].addresses = addresses
+                effects.append(.inquire(destination: units[index].name, addresses))
+            }
+        }
+    }
+
+    mutating func feed(_ index: Int, _ event: ReachabilityEvent, at now: Instant) {
+        let typeBefore = units[index].reachability.connectionType
+        for effect in units[index].reachability.handle(event, at: now) {
+            carryOut(effect, index, at: now)
+        }
+        let type = units[index].reachability.connectionType
+        if type != typeBefore { feed(index, delivery: .connectionType(type), at: now) }
+        if index == 0, type != connectionType { updateContext(at: now) }
+    }
+
+    private mutating func carryOut(_ effect: ReachabilityEffect, _ index: Int, at now: Instant) {
+        switch effect {
+        case .check: feed(index, delivery: .checkDue, at: now)
+        case .attempt:
+            feed(index, delivery: .reachable, at: now)
+            feed(index, delivery: .flush, at: now)
+        case .evaluate(let resolving): evaluate(index, resolving: resolving, at: now)
+        case .markDirty: settle.mark(at: now)
+        case .changed(let from, let to, let reason):
+            announce(index, from, to, reason)
+            feed(index, delivery: .state(to), at: now)
+            updateContext(at: now)
+        case .pathLost(let givingUp): feed(index, delivery: .pathLost(giveUpRequest: givingUp), at: now)
+        case .pathBack, .reachable: feed(index, delivery: .reachable, at: now)
+        case .dropConnections: effects.append(.dropConnections(destination: units[index].name))
+        }
+    }
+
+    mutating func feed(_ index: Int, delivery event: DeliveryEvent, at now: Instant) {
+        for effect in units[index].delivery.handle(event, at: now) {
+            carryOut(effect, index, at: now)
+        }
+    }
+
+    private mutating func carryOut(_ effect: DeliveryEffect, _ index: Int, at now: Instant) {
+        let name = units[index].name
+        switch effect {
+        case .read(let id, let log, let from, let limit):
+            effects.append(.read(destination: name, id: id, log, from: from, limitBytes: limit))
+        case .send(let request): effects.append(.send(request, units[index].reachableAddresses))
+        case .cancel(let request): effects.append(.cancel(request: request))
+        case .settle(let log, let through, let ledger):
+            effects.append(.settle(destination: name, log, through: through, ledger))
+        case .proved: feed(index, .proved(by: nil), at: now)
+        case .failed(let reason, let detail): feed(index, .failed(reason, detail), at: now)
+        case .portal(let detail): feed(index, .portal(detail), at: now)
+        case .checkEnded: feed(index, .checkEnded, at: now)
+        case .gatesChanged: updateContext(at: now)
+        case .notice(let notice): announce(index, notice, at: now)
+        }
+    }
+
+    private mutating func announce(
+        _ index: Int, _ from: DestinationState, _ to: DestinationState, _ reason: StateReason
+    ) {
+        effects.append(.statusChanged)
+        guard from != to else { return }
+        let detail = units[index].reachability.detail
+        effects.append(
+            .notice(
+                .destinationChanged(
+                    units[index].name, from: from.rawValue, to: to.rawValue, reason: reason.rawValue,
+                    detail: detail.isEmpty ? nil : detail)))
+    }
+
+    private mutating func announce(_ index: Int, _ notice: DeliveryNotice, at now: Instant) {
+        let name = units[index].name
+        effects.append(.statusChanged)
+        switch notice {
+        case .held(let reason, let status, let detail, let location):
+            let text = ["status \(status)", detail, location.map { "Location: \($0)" } ?? ""]
+            effects.append(
+                .notice(
+                    .destinationHeld(
+                        name, reason: reason.rawValue,
+                        detail: text.filter { !$0.isEmpty }.joined(separator: ", "))))
+        case .throttled(let status, let until):
+            effects.append(.notice(.destinationThrottled(name, status: status, retryIn: until - now)))
+        case .released: effects.append(.notice(.destinationReleased(name, events: 0)))
+        case .flushed(let events, let span):
+            effects.append(.notice(.flushFinished(name, events: events, took: span)))
+        }
+    }
+}

@@ -1,0 +1,113 @@
+package import Delivery
+package import Gates
+package import Intake
+package import Queue
+package import Reachability
+package import SystemdService
+package import Time
+
+/// The daemon's decisions in one place: admission, the way to each destination, and delivery, wired together.
+///
+/// Pure: it knows no clock, no descriptor and no thread. The loop's thread feeds it and carries out its effects; the
+/// simulator does the same in virtual time.
+package struct Coordinator {
+    /// Where events wait for the next commit; the sessions append to it.
+    package let admission: Admission
+    /// In the order of the configuration.
+    package internal(set) var units: [DestinationUnit]
+    /// Since when the connection type of the first destination's route is what it is.
+    package internal(set) var connectionTypeSince: Instant
+    package internal(set) var connectionType = ConnectionType.unknown
+
+    var settle = Settle()
+    var commitBegan: Instant?
+    var isStopping = false
+    var effects: [CoordinatorEffect] = []
+    /// The newest durable sequence number of each log.
+    var newest: [LogName: UInt64]
+
+    /// A disk call older than this refuses new events.
+    static let slowDiskLimit = Duration.seconds(10)
+
+    /// A coordinator of these destinations; `newest` are the logs' newest durable sequence numbers.
+    package init(units: [DestinationUnit], admission: Admission, newest: [LogName: UInt64], at now: Instant) {
+        self.units = units
+        self.admission = admission
+        self.newest = newest
+        connectionTypeSince = now
+        updateContext(at: now)
+    }
+
+    /// When `timer` must be handled next.
+    package var deadline: Instant? {
+        var next = settle.due
+        if let commitBegan, admission.refusal == nil { next = Self.earlier(next, commitBegan + Self.slowDiskLimit) }
+        for unit in units { next = Self.earlier(next, unit.deadline) }
+        return next
+    }
+
+    /// True where no request is in flight and nothing waits for the disk.
+    package var isIdle: Bool { commitBegan == nil && !admission.hasEvents && units.allSatisfy(\.delivery.isIdle) }
+
+    /// How long the commit in hand has taken; zero where there is none.
+    package func commitAge(at now: Instant) -> Duration { commitBegan.map { now - $0 } ?? .zero }
+
+    /// Takes an event and says what is to be done.
+    package mutating func handle(_ event: CoordinatorEvent, at now: Instant) -> [CoordinatorEffect] {
+        switch event {
+        case .committed(let ordinal, let outcomes, let batches): committed(ordinal, outcomes, batches, at: now)
+        case .chunk(let name, let read, let chunk): feed(name, .chunk(read: read, chunk), at: now)
+        case .readFailed(let name, let read): feed(name, .readFailed(read: read), at: now)
+        case .cursors(let areDurable): feedAll(.storage(isDurable: areDurable), at: now)
+        case .answered(let request, let outcome): answered(request, outcome, at: now)
+        case .networkChanged: settle.mark(at: now)
+        case .path(let name, let verdict): took(verdict, isDefaultRoute: false, for: name, at: now)
+        case .defaultRoute(let name, let verdict): took(verdict, isDefaultRoute: true, for: name, at: now)
+        case .resolved(let host, let addresses, let failure): resolved(host, addresses, failure, at: now)
+        case .resumed: for index in units.indices { feed(index, .resumed, at: now) }
+        case .timer: timer(at: now)
+        case .flush(let name): feed(name, .flush, at: now)
+        case .stop: stop(at: now)
+        }
+        return takeEffects()
+    }
+
+    /// Puts another set of destinations in place; those kept go on as they are.
+    package mutating func replaceUnits(_ replacement: [DestinationUnit], at now: Instant) -> [CoordinatorEffect] {
+        units = replacement
+        updateContext(at: now)
+        return takeEffects()
+    }
+
+    mutating func takeEffects() -> [CoordinatorEffect] {
+        let taken = effects
+        effects.removeAll(keepingCapacity: true)
+        return taken
+    }
+
+    private mutating func timer(at now: Instant) {
+        if settle.take(at: now) {
+            for index in units.indices { evaluate(index, resolving: false, at: now) }
+        }
+        refuseWhileDiskIsSlow(at: now)
+        for index in units.indices {
+            if let due = units[index].reachability.deadline, due <= now { feed(index, .timer, at: now) }
+            if let due = units[index].delivery.deadline, due <= now { feed(index, delivery: .timer, at: now) }
+        }
+    }
+
+    private mutating func stop(at now: Instant) {
+        isStopping = true
+        admission.refusal = Refusal(.stopping, detail: "the daemon is stopping", retryAfterSeconds: 5)
+        feedAll(.stop, at: now)
+    }
+
+    private mutating func answered(_ request: UInt64, _ outcome: TransportOutcome, at now: Instant) {
+        feedAll(.answered(request: request, outcome), at: now)
+    }
+
+    private static func earlier(_ first: Instant?, _ second: Instant?) -> Instant? {
+        guard let first, let second else { return first ?? second }
+        return min(first, second)
+    }
+}

@@ -1,0 +1,33 @@
+package import Bytes
+package import Delivery
+package import Intake
+package import Queue
+package import SystemdService
+
+/// What the coordinator wants done by the rim, in order.
+package enum CoordinatorEffect: Sendable {
+    /// Make batches durable; answered by `committed`.
+    case commit(ordinal: UInt64, [OpenBatch])
+    /// Read for delivery; answered by `chunk` or `readFailed`.
+    case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
+    /// Move a cursor.
+    case settle(destination: String, LogName, through: UInt64, Ledger)
+    /// Ask the kernel for the way to these addresses; answered by `path`.
+    case inquire(destination: String, [IPAddress])
+    /// Ask the kernel for a default route; answered by `defaultRoute`.
+    case inquireDefault(destination: String)
+    /// Look a name up; answered by `resolved`.
+    case resolve(host: String)
+    /// Send a request; answered by `answered`.
+    case send(OutgoingRequest, [IPAddress])
+    /// End a request without an answer.
+    case cancel(request: UInt64)
+    /// Close a destination's idle connections.
+    case dropConnections(destination: String)
+    /// Answer the clients that wait for a commit; one outcome a batch.
+    case answer(ordinal: UInt64, [BatchOutcome])
+    /// Tell the operator.
+    case notice(Notice)
+    /// What status shows has changed.
+    case statusChanged
+}

@@ -1,0 +1,34 @@
+package import Bytes
+package import Delivery
+package import Queue
+package import Reachability
+
+/// What the coordinator is told by the rim.
+package enum CoordinatorEvent: Sendable {
+    /// A commit came back: what became of each batch, and the emptied batches.
+    case committed(ordinal: UInt64, [CommitOutcome], [OpenBatch])
+    /// What a destination's read found; nil where nothing durable is there.
+    case chunk(destination: String, read: UInt64, Chunk?)
+    /// A destination's read failed.
+    case readFailed(destination: String, read: UInt64)
+    /// Cursors can, or cannot, be made durable.
+    case cursors(areDurable: Bool)
+    /// A request ended.
+    case answered(request: UInt64, TransportOutcome)
+    /// Something about links, addresses, routes or rules may have changed.
+    case networkChanged
+    /// The kernel was asked for the way to a destination's addresses.
+    case path(destination: String, PathVerdict)
+    /// The kernel was asked for a default route, as no address of the destination is known.
+    case defaultRoute(destination: String, PathVerdict)
+    /// A lookup ended: the addresses known now, and why it failed if it did.
+    case resolved(host: String, [IPAddress], failure: String?)
+    /// The machine slept.
+    case resumed
+    /// `deadline` has come.
+    case timer
+    /// An operator wants a destination tried at once.
+    case flush(destination: String)
+    /// No more events are taken, nothing more is sent.
+    case stop
+}
