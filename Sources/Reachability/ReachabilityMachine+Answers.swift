@@ -1,0 +1,89 @@
+internal import Bytes
+internal import Time
+
+extension ReachabilityMachine {
+    mutating func proved(by address: IPAddress?, at now: Instant, _ effects: inout [ReachabilityEffect]) {
+        firstCheckEnded = true
+        guard lossDeadline == nil, state != .noPath else { return }
+        if let address { connected = address }
+        checkIsDue = false
+        checkIsStale = false
+        guard state != .reachable else { return }
+        let outage = Outage(duration: now - outageBegan, cause: outageCause)
+        schedule.turnOff()
+        move(to: .reachable, .none, "", at: now, &effects)
+        effects.append(.reachable(outage))
+    }
+
+    mutating func failed(
+        _ newReason: StateReason, _ text: String, at now: Instant, _ effects: inout [ReachabilityEffect]
+    ) {
+        firstCheckEnded = true
+        effects.append(.markDirty)
+        switch state {
+        case .noPath: return
+        case .reachable where settings.checks:
+            move(to: .verifying, newReason, text, at: now, &effects)
+            checkIsDue = schedule.reset(at: now)
+        case .reachable, .unknown, .verifying, .unreachable, .portal:
+            guard !checkIsStale else { return }
+            move(to: .unreachable, newReason, text, at: now, &effects)
+            schedule.turnOn(at: now)
+        }
+    }
+
+    mutating func portal(_ text: String, at now: Instant, _ effects: inout [ReachabilityEffect]) {
+        firstCheckEnded = true
+        guard state != .noPath, !checkIsStale else { return }
+        let wasReachable = state == .reachable
+        move(to: .portal, .portal, text, at: now, &effects)
+        if wasReachable { _ = schedule.reset(at: now) }
+    }
+
+    mutating func resolutionFailed(_ text: String, at now: Instant, _ effects: inout [ReachabilityEffect]) {
+        guard !addressIsKnown else { return }
+        firstCheckEnded = true
+        checkIsDue = false
+        guard lossDeadline == nil, state != .noPath else { return }
+        move(to: .unreachable, .dns, text, at: now, &effects)
+        schedule.turnOn(at: now)
+    }
+
+    mutating func checkEnded(at now: Instant, _ effects: inout [ReachabilityEffect]) {
+        checkBegan = nil
+        let wasStale = checkIsStale
+        checkIsStale = false
+        guard wasStale, state != .reachable, pathIsThere else {
+            firstCheckEnded = true
+            return
+        }
+        check(at: now, onTrigger: false, &effects)
+    }
+
+    mutating func resumed(at now: Instant, _ effects: inout [ReachabilityEffect]) {
+        effects.append(.dropConnections)
+        if state == .reachable {
+            effects.append(.pathLost(givingUpRequest: true))
+            move(to: .verifying, .none, "", at: now, &effects)
+        }
+        _ = schedule.reset(at: now)
+        checkIsDue = true
+        checkIsStale = checkBegan != nil
+        effects.append(.evaluate(resolving: true))
+        if !settings.checks { effects.append(.attempt) }
+    }
+
+    mutating func timer(at now: Instant, _ effects: inout [ReachabilityEffect]) {
+        if let lossDeadline, lossDeadline <= now { announceLoss(at: now, &effects) }
+        if let expiry, expiry <= now {
+            self.expiry = nil
+            effects.append(.evaluate(resolving: false))
+        }
+        guard schedule.take(at: now) else { return }
+        if let checkBegan, now - checkBegan >= settings.checkLimit {
+            checkEnded(at: now, &effects)
+        }
+        checkIsDue = settings.checks
+        effects.append(.evaluate(resolving: settings.checks || !addressIsKnown))
+    }
+}
