@@ -1,3 +1,4 @@
+package import Bytes
 package import Reachability
 
 /// How a request ended.
@@ -17,12 +18,17 @@ package struct TransportAnswer: Sendable, Equatable {
     package let body: [UInt8]
     /// True over verified TLS, to a loopback address and to a Unix socket.
     package let isVerifiedPeer: Bool
+    /// The address that was connected to; nil where it is not known.
+    package let peer: IPAddress?
 
-    package init(status: Int, headers: [HeaderField] = [], body: [UInt8] = [], isVerifiedPeer: Bool) {
+    package init(
+        status: Int, headers: [HeaderField] = [], body: [UInt8] = [], isVerifiedPeer: Bool, peer: IPAddress? = nil
+    ) {
         self.status = status
         self.headers = headers
         self.body = body
         self.isVerifiedPeer = isVerifiedPeer
+        self.peer = peer
     }
 }
 

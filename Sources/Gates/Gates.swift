@@ -1,15 +1,13 @@
 package import Time
 
-/// The gates of one destination: which are closed, since when, and which waiting events that marks.
+/// The gates of one destination: which are closed, and since when.
 ///
-/// A destination of which nothing is known yet (see `isKnown`) sends nothing, but that closes no gate and marks nothing.
+/// A destination of which nothing is known yet (from the start until its first check ended) has its connectivity gate
+/// open: nothing is sent to it, but that marks nothing.
 package struct Gates: Sendable {
-    /// When each closed gate closed.
     private var closedSince: [Gate: Instant] = [:]
-    /// False from the start until the first check ended.
-    package private(set) var isKnown = false
 
-    /// All gates open, nothing known.
+    /// All gates open.
     package init() {}
 
     /// The closed gate that counts, by the order of `Gate`'s raw values; nil where all are open.
@@ -21,17 +19,10 @@ package struct Gates: Sendable {
     /// When a gate closed; nil where it is open.
     package func since(_ gate: Gate) -> Instant? { closedSince[gate] }
 
-    /// Closes a gate and returns true; returns false where it is closed already.
-    package mutating func close(_ gate: Gate, at now: Instant) -> Bool {
-        if gate == .connectivity { isKnown = true }
-        guard closedSince[gate] == nil else { return false }
-        closedSince[gate] = now
+    /// Closes or opens a gate; returns false where it is so already.
+    package mutating func set(_ gate: Gate, closed: Bool, at now: Instant) -> Bool {
+        guard isClosed(gate) != closed else { return false }
+        closedSince[gate] = closed ? now : nil
         return true
-    }
-
-    /// Opens a gate and returns true; returns false where it is open already.
-    package mutating func open(_ gate: Gate) -> Bool {
-        if gate == .connectivity { isKnown = true }
-        return closedSince.removeValue(forKey: gate) != nil
     }
 }

@@ -1,5 +1,3 @@
-package import Netlink
-
 /// An owner's word on the type of links whose name matches: `wwan*` is `cellular`.
 package struct LinkTypeRule: Hashable, Sendable {
     /// `*` stands for any run of characters, `?` for one.

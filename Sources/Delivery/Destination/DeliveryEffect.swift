@@ -1,3 +1,4 @@
+package import Bytes
 package import Queue
 package import Reachability
 package import Time
@@ -12,8 +13,8 @@ package enum DeliveryEffect: Sendable {
     case cancel(request: UInt64)
     /// Everything up to a sequence number of a log is settled; the ledger counts what is new.
     case settle(LogName, through: UInt64, Ledger)
-    /// To reachability: the destination itself answered.
-    case proved
+    /// To reachability: the destination itself answered, at this address where it is known.
+    case proved(by: IPAddress?)
     /// To reachability: no answer came.
     case failed(StateReason, detail: String)
     /// To reachability: something else answered in its place.

@@ -15,12 +15,16 @@ package enum DeliveryEvent: Sendable {
     case timer
     /// Reachability asks to find out now whether the destination answers; one `checkEnded` answers it.
     case checkDue
-    /// Reachability's state changed; does not by itself allow to send.
-    case state(DestinationState)
-    /// Sending stops; with `giveUpRequest` what is in flight is given up, too.
-    case pathLost(giveUpRequest: Bool)
+    /// Checks are turned off, and a path is there: try what is queued.
+    case attempt
+    /// What the connectivity gate says to events accepted from now on.
+    case connectivity(Connectivity)
+    /// Nothing more may be sent; with `givingUpRequest` what is in flight can no longer get through.
+    case pathLost(givingUpRequest: Bool)
+    /// The path is as it was before it was lost.
+    case pathBack
     /// Sending may begin.
-    case reachable
+    case reachable(Outage)
     /// The link that the route to the destination leaves by.
     case connectionType(ConnectionType)
     /// Whether cursors can be made durable.

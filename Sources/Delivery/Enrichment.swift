@@ -1,0 +1,151 @@
+internal import Bytes
+internal import Gates
+internal import JSON
+internal import Queue
+internal import Reachability
+internal import Time
+
+/// Adds members to events, before the closing brace, and changes nothing else.
+struct Enrichment: Sendable {
+    /// What is known of one event.
+    struct Facts {
+        /// The first gate that held it; nil where it was not queued.
+        let gate: Gate?
+        /// The link type at acceptance.
+        let connectionType: ConnectionType
+        /// The link type now.
+        let sentConnectionType: ConnectionType
+        let epoch: UInt64
+        let sequence: UInt64
+        let acceptedAt: WallTime?
+    }
+
+    /// The most bytes that are added to one event.
+    let maximumBytes: Int
+
+    private let members: [DestinationSettings.Member]
+    private let names: [[UInt8]]
+    private let shortestName: Int
+    /// `"queue_reason":"…"`, by the gate's raw value.
+    private let reasons: [[UInt8]]
+    /// `"network_connection_type":"…"`, by the type's raw value.
+    private let types: [[UInt8]]
+    private let sentTypes: [[UInt8]]
+    /// `"event_id":"<epoch>-` of the epoch last seen.
+    private var idPrefix: [UInt8] = []
+    private var idEpoch: UInt64?
+    /// `"accepted_at":"…` up to the whole second last seen, and that second.
+    private var timePrefix: [UInt8] = []
+    private var timeSecond: Int64?
+
+    /// Adds these members, in this order.
+    init(_ members: [DestinationSettings.Member]) {
+        self.members = members
+        names = members.map { Array($0.rawValue.utf8) }
+        shortestName = names.map(\.count).min() ?? .max
+        reasons = Self.fragments(.queueReason, Gate.allCases.map { (Int($0.rawValue), $0.name) })
+        let typeNames = ConnectionType.allCases.map { (Int($0.rawValue), $0.name) }
+        types = Self.fragments(.connectionType, typeNames)
+        sentTypes = Self.fragments(.sentConnectionType, typeNames)
+        maximumBytes = members.map { $0.rawValue.utf8.count + 48 }.reduce(0, +)
+    }
+
+    private static func fragments(
+        _ member: DestinationSettings.Member, _ values: [(index: Int, name: String)]
+    ) -> [[UInt8]] {
+        var fragments = [[UInt8]](repeating: [], count: (values.map(\.index).max() ?? -1) + 1)
+        for value in values { fragments[value.index] = Array("\"\(member.rawValue)\":\"\(value.name)\"".utf8) }
+        return fragments
+    }
+
+    /// Appends an event, a checked JSON object with or without white space around it, with the members added.
+    ///
+    /// A member that the event has at its top level, escapes resolved, is left alone.
+    mutating func append(_ event: Span<UInt8>, _ facts: Facts, to body: inout [UInt8]) {
+        guard !members.isEmpty else { return body.append(contentsOf: event) }
+        let (brace, isEmpty, present) = survey(event)
+        guard let brace else { return body.append(contentsOf: event) }
+        body.append(contentsOf: event.extracting(0..<brace))
+        var needsComma = !isEmpty
+        for index in members.indices where present & 1 << UInt64(index) == 0 {
+            append(members[index], facts, &needsComma, to: &body)
+        }
+        body.append(contentsOf: event.extracting(brace..<event.count))
+    }
+
+    /// Where the closing brace stands, nil where the bytes are no object; and a bit for each member that is there.
+    private func survey(_ event: Span<UInt8>) -> (brace: Int?, isEmpty: Bool, present: UInt64) {
+        let start = JSONScanner.skipWhitespace(in: event, from: 0)
+        guard start < event.count, event[start] == UInt8(ascii: "{") else { return (nil, true, 0) }
+        var walk = JSONMembers(objectAt: start)
+        var isEmpty = true
+        var present: UInt64 = 0
+        while let member = walk.next(in: event) {
+            isEmpty = false
+            guard member.name.count >= shortestName else { continue }
+            for index in names.indices where member.nameHasEscapes || member.name.count == names[index].count {
+                if member.isNamed(names[index], in: event) { present |= 1 << UInt64(index) }
+            }
+        }
+        let brace = walk.closingBrace
+        guard brace < event.count, event[brace] == UInt8(ascii: "}") else { return (nil, true, 0) }
+        return (brace, isEmpty, present)
+    }
+
+    private mutating func append(
+        _ member: DestinationSettings.Member, _ facts: Facts, _ needsComma: inout Bool, to body: inout [UInt8]
+    ) {
+        func comma() {
+            if needsComma { body.append(UInt8(ascii: ",")) }
+            needsComma = true
+        }
+        switch member {
+        case .wasQueued:
+            guard facts.gate != nil else { return }
+            comma()
+            body.append("\"was_queued\":\"true\"")
+        case .queueReason:
+            guard let gate = facts.gate else { return }
+            comma()
+            body += reasons[Int(gate.rawValue)]
+        case .connectionType:
+            comma()
+            body += types[Int(facts.connectionType.rawValue)]
+        case .sentConnectionType:
+            comma()
+            body += sentTypes[Int(facts.sentConnectionType.rawValue)]
+        case .eventID:
+            comma()
+            appendID(facts, to: &body)
+        case .acceptedAt:
+            guard let time = facts.acceptedAt else { return }
+            comma()
+            append(time, to: &body)
+        }
+    }
+
+    private mutating func appendID(_ facts: Facts, to body: inout [UInt8]) {
+        if idEpoch != facts.epoch {
+            let text = EventID(epoch: facts.epoch, sequence: 0).text
+            idPrefix = Array("\"event_id\":\"".utf8) + text.dropLast()
+            idEpoch = facts.epoch
+        }
+        body += idPrefix
+        body.append(decimal: facts.sequence)
+        body.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func append(_ time: WallTime, to body: inout [UInt8]) {
+        let second = time.milliseconds >= 0 ? time.milliseconds / 1_000 : (time.milliseconds - 999) / 1_000
+        if timeSecond != second {
+            timePrefix = Array("\"accepted_at\":\"".utf8) + WallTime(milliseconds: second * 1_000).rfc3339.dropLast(4)
+            timeSecond = second
+        }
+        let rest = UInt16(time.milliseconds - second * 1_000)
+        body += timePrefix
+        body.append(UInt8(ascii: "0") + UInt8(rest / 100))
+        body.append(UInt8(ascii: "0") + UInt8(rest / 10 % 10))
+        body.append(UInt8(ascii: "0") + UInt8(rest % 10))
+        body.append("Z\"")
+    }
+}
