@@ -81,7 +81,7 @@ package final class MulticastSocket {
         if received.isTruncated { changes.overruns += 1 }
         var reader = MessageReader(buffer, count: received.count)
         while let message = reader.next() {
-            guard let group = Decoder.group(of: message) else { continue }
+            guard let group = Decoder.group(of: message, in: buffer) else { continue }
             failures = 0
             changes.messages[group, default: 0] += 1
         }
