@@ -13,7 +13,7 @@ package struct HTTPServerLimits: Sendable {
     package var requestTime: Duration = .seconds(10)
     /// From a request to its answer; then it is answered 503.
     package var answerTime: Duration = .seconds(30)
-    /// Between requests; then the connection closes. A client has as long to take an answer.
+    /// Between requests, and for taking an answer; then the connection closes.
     package var idleTime: Duration = .seconds(60)
 
     /// What suits a control socket.

@@ -5,7 +5,7 @@ package enum StandardStream: Int32, Sendable {
     case output = 1
     case error = 2
 
-    /// Writes all of `bytes`; waits where the stream is non-blocking. EPIPE where nobody reads any more.
+    /// Writes all of `bytes`, waiting where the stream is non-blocking; EPIPE where nobody reads any more.
     package func write(_ bytes: borrowing [UInt8]) throws(Errno) {
         var done = 0
         while done < bytes.count {

@@ -1,4 +1,8 @@
+internal import ControlClient
+
 @main
 enum Uplinkctl {
-    static func main() {}
+    static func main() {
+        ControlClient.Uplinkctl.main(Array(CommandLine.arguments.dropFirst()), version: "0.1.0")
+    }
 }

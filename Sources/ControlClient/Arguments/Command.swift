@@ -1,5 +1,5 @@
 /// An option of a command, or one that every command takes.
-struct CommandOption {
+struct CommandOption: Sendable {
     /// With its two dashes.
     let name: String
     /// What stands for its value in help; nil where it takes none.
@@ -20,7 +20,7 @@ struct CommandOption {
 }
 
 /// A command: one row of the table that parsing and help are made from.
-struct Command {
+struct Command: Sendable {
     let name: String
     /// What follows its name in help, besides options: `[FILE|-]`.
     let operand: String?
@@ -28,7 +28,7 @@ struct Command {
     let summary: String
     /// What else help says.
     let details: String
-    let run: (Invocation, Console) -> ExitStatus
+    let run: @Sendable (Invocation, Console) -> ExitStatus
 
     /// `send [--lane LANE] [FILE|-]`.
     var usage: String {

@@ -1,0 +1,103 @@
+internal import Bytes
+internal import JSON
+internal import Posix
+
+extension Command {
+    static let send = Command(
+        name: "send", operand: "FILE|-",
+        options: [CommandOption(name: "--lane", value: "LANE", summary: "urgent, normal (as without it), or bulk")],
+        summary: "post events from a file or standard input",
+        details: """
+            Posts JSON objects, one a line, as they come; or one JSON document, an object or an
+            array of objects, on any number of lines. When it returns 0 every event is on
+            disk. After an error nothing from the line named on was taken.
+
+              uplinkctl send events.ndjson
+              echo '{"event":"boot"}' | uplinkctl send --lane urgent
+            """
+    ) { invocation, console in
+        let lanes = ["urgent", "normal", "bulk"]
+        if let lane = invocation.options["--lane"], !lanes.contains(lane) {
+            let hint = nearest(to: lane, among: lanes).map { "; did you mean '\($0)'?" } ?? ""
+            console.complain("no lane is named '\(lane)'\(hint)")
+            return .usage
+        }
+        var sender = Sender(DaemonSocket.events.path(invocation, console), lane: invocation.options["--lane"])
+        guard let name = invocation.operand, name != "-" else {
+            return send("standard input", with: &sender, invocation, console) { buffer throws(Errno) in
+                try console.read(into: &buffer)
+            }
+        }
+        do throws(Errno) {
+            let file = try FileDescriptor.open(name, .readOnly)
+            return send(name, with: &sender, invocation, console) { buffer throws(Errno) in
+                try file.read(upTo: 65_536, into: &buffer)
+            }
+        } catch {
+            console.complain("\(name): \(error)")
+            return .failed
+        }
+    }
+
+    /// Reads to the end and posts what comes.
+    private static func send(
+        _ name: String, with sender: inout Sender, _ invocation: Invocation, _ console: Console,
+        _ read: (inout [UInt8]) throws(Errno) -> Int
+    ) -> ExitStatus {
+        var input = EventInput()
+        var hasEnded = false
+        while !hasEnded {
+            var bytes: [UInt8] = []
+            do throws(Errno) {
+                hasEnded = try read(&bytes) == 0
+            } catch {
+                console.complain("\(name): \(error)")
+                return .failed
+            }
+            input.add(bytes)
+            if hasEnded { input.end() }
+            if let failure = post(&input, with: &sender, invocation, console) {
+                if sender.accepted > 0 { console.complain("before that: \(sender.summary)") }
+                return failure
+            }
+        }
+        if !invocation.has("--json") { console.write(line: sender.summary) }
+        return .success
+    }
+
+    /// Posts what can be posted of the input; nil unless something is wrong.
+    private static func post(
+        _ input: inout EventInput, with sender: inout Sender, _ invocation: Invocation, _ console: Console
+    ) -> ExitStatus? {
+        do throws(EventInputError) {
+            while let piece = try input.next() {
+                do throws(ClientError) {
+                    let answer = try sender.post(piece)
+                    if invocation.has("--json") { console.write(json: answer.body) }
+                    guard answer.status == 202 else { return refusal(answer, of: piece, console) }
+                } catch {
+                    return console.complain(error)
+                }
+            }
+            return nil
+        } catch {
+            console.complain("a document or line of more than \(Quantity.bytes(Int64(EventInput.limit)))")
+            return .badEvent
+        }
+    }
+
+    private static func refusal(_ answer: Answer, of piece: EventPiece, _ console: Console) -> ExitStatus {
+        let problem = try? JSONValue(parsing: answer.body)
+        if let first = piece.firstLine {
+            if let line = problem?["line"]?.integer, line > 0, line < Int64(EventInput.limit) {
+                console.complain("line \(Int64(first) + line - 1), sent with those from line \(first) on")
+            } else {
+                console.complain("in what begins at line \(first)")
+            }
+        } else if let index = problem?["index"]?.integer {
+            console.complain("event \(index), counted from 0")
+        }
+        let status = console.complain(answer)
+        return [400, 413, 415, 422].contains(answer.status) ? .badEvent : status
+    }
+}

@@ -1,0 +1,35 @@
+internal import Posix
+
+extension Command {
+    static let status = Command(
+        name: "status", operand: nil,
+        options: [CommandOption(name: "--check", value: nil, summary: "exit with 4 if something needs a person")],
+        summary: "how the daemon, the network, the queue and each destination are",
+        details: """
+            Shows on one screen what the daemon knows. With --check the exit status is 4 when
+            a destination is held, a dead letter lies there, or storage fails; never for being
+            offline. It is 3 when the daemon is not running.
+            """
+    ) { invocation, console in
+        let answer: Answer
+        do throws(ClientError) {
+            var daemon = try DaemonConnection(DaemonSocket.control.path(invocation, console))
+            answer = try daemon.exchange(method: "GET", target: "/v1/status", within: plainTimeLimit)
+        } catch {
+            let status = console.complain(error)
+            return status == .unreachable ? .notRunning : status
+        }
+        guard answer.status == 200 else { return console.complain(answer) }
+        guard let status = StatusDocument(answer.body) else {
+            console.complain("the daemon's status is not understood")
+            return .failed
+        }
+        if invocation.has("--json") {
+            console.write(json: answer.body)
+        } else {
+            let screen = StatusScreen(status, now: Clock.wall, usesColour: console.usesColour)
+            console.write(Array(screen.text.utf8))
+        }
+        return invocation.has("--check") && !Attention.reasons(status).isEmpty ? .needsAttention : .success
+    }
+}

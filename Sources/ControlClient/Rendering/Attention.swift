@@ -1,0 +1,23 @@
+/// What in a status needs a person; being offline never does.
+enum Attention {
+    /// A sentence for each thing.
+    static func reasons(_ status: StatusDocument) -> [String] {
+        var reasons: [String] = []
+        if !storageIsWell(status) {
+            reasons.append("storage is \(status.storageState)" + (status.storageDetail.map { ": \($0)" } ?? ""))
+        }
+        for one in status.destinations {
+            if one.flags.contains("held") {
+                reasons.append("\(one.name) is held (\(one.reason))" + (one.lastError.map { ": \($0)" } ?? ""))
+            }
+            let dead = one.ledger["dead"] ?? 0
+            if dead > 0 {
+                reasons.append("\(one.name) has \(Quantity.count(dead)) dead \(dead == 1 ? "letter" : "letters")")
+            }
+        }
+        return reasons
+    }
+
+    /// False where the disk takes no more; a slow one does.
+    static func storageIsWell(_ status: StatusDocument) -> Bool { ["ok", "slow"].contains(status.storageState) }
+}

@@ -1,0 +1,144 @@
+internal import Time
+
+/// The status on one screen, in plain ASCII; colour only says again what the words say.
+struct StatusScreen {
+    private enum Style: String {
+        case bold = "1"
+        case good = "32"
+        case waiting = "33"
+        case bad = "31"
+    }
+
+    private let status: StatusDocument
+    private let now: WallTime
+    private let usesColour: Bool
+
+    /// A screen as of `now`, which the ages of the status are counted to.
+    init(_ status: StatusDocument, now: WallTime, usesColour: Bool) {
+        self.status = status
+        self.now = now
+        self.usesColour = usesColour
+    }
+
+    /// The whole screen; each line ends with a line feed.
+    var text: String {
+        let parts = [header] + summary.map { "  \(pad($0.0, 8))  \($0.1)" } + [""] + table + attention
+        return parts.joined(separator: "\n") + "\n"
+    }
+
+    private var header: String {
+        let up = status.uptime.map { " for \(Quantity.duration($0))" } ?? ""
+        let state = paint(status.state, status.state == "running" ? .good : .bad)
+        return paint("uplinkd \(status.version)", .bold) + ": \(state)\(up)"
+    }
+
+    private var summary: [(String, String)] {
+        var rows = [
+            ("Network", status.connectionType + (age(status.networkSince).map { " for \($0)" } ?? "")),
+            ("Queue", queue),
+            ("Storage", storage),
+            ("Intake", intake),
+        ]
+        if !status.consent.isEmpty {
+            rows.append(("Consent", status.consent.map { "\($0.category) \($0.state)" }.joined(separator: ", ")))
+        }
+        if !status.isClockSynchronised {
+            rows.append(("Clock", "not synchronised: times and ages may be wrong"))
+        }
+        return rows
+    }
+
+    private var queue: String {
+        let share = Quantity.share(status.queueBytes, of: status.queueLimitBytes).map { " (\($0))" } ?? ""
+        let size = "\(Quantity.bytes(status.queueBytes)) of \(Quantity.bytes(status.queueLimitBytes))\(share)"
+        let logs = status.logs.map { "\($0.name) \(Quantity.count($0.events))" }.joined(separator: ", ")
+        let room = status.room.map { "room for \(Quantity.duration($0))" }
+        return [size, logs.isEmpty ? nil : "events: " + logs, room].compactMap { $0 }.joined(separator: "; ")
+    }
+
+    private var storage: String {
+        let state = paint(status.storageState, Attention.storageIsWell(status) ? .good : .bad)
+        let sync = status.lastSyncMicroseconds.map { "last sync took \(Quantity.microseconds($0))" }
+        return [state, status.storageDetail, sync].compactMap { $0 }.joined(separator: "; ")
+    }
+
+    private var intake: String {
+        func count(_ name: String) -> String { "\(Quantity.count(status.intake[name] ?? 0)) \(name)" }
+        let clients = status.intake["connections"] ?? 0
+        return "\(count("accepted")), \(count("refused")), \(count("duplicates"));"
+            + " \(Quantity.count(clients)) \(clients == 1 ? "client" : "clients")"
+    }
+
+    private var table: [String] {
+        guard !status.destinations.isEmpty else { return ["No destination is configured; events are kept."] }
+        let titles = ["DESTINATION", "STATE", "FOR", "QUEUED", "OLDEST", "DELIVERED", "NEXT TRY"]
+        let rows = [titles] + status.destinations.map { cells($0) }
+        let widths = titles.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        var lines: [String] = []
+        for (index, row) in rows.enumerated() {
+            var line = ""
+            for (column, cell) in row.enumerated() {
+                let isNumber = column == 3 || column == 5
+                let padded = pad(cell, widths[column], right: isNumber)
+                let isState = column == 1 && index > 0
+                line += (column == 0 ? "" : "  ") + (isState ? paint(padded, stateStyle(cell)) : padded)
+            }
+            while line.last == " " { line.removeLast() }
+            lines.append(index == 0 ? paint(line, .bold) : line)
+            if index > 0 { lines += notes(status.destinations[index - 1]).map { "  " + $0 } }
+        }
+        return lines
+    }
+
+    private func cells(_ one: StatusDocument.Destination) -> [String] {
+        let next = one.nextAttemptAt.map { $0 <= now ? "now" : "in " + Quantity.duration(now.duration(to: $0)) }
+        return [
+            one.name, one.state, age(one.since) ?? "-", Quantity.count(one.ledger["queued"] ?? 0),
+            one.oldestAge.map { Quantity.duration($0) } ?? "-", Quantity.count(one.ledger["delivered"] ?? 0),
+            next ?? "-",
+        ]
+    }
+
+    /// What does not fit in the row: flags and reason, tries and last success, the last error, what was lost.
+    private func notes(_ one: StatusDocument.Destination) -> [String] {
+        var notes: [String] = []
+        let why = one.flags + (one.reason == "none" ? [] : [one.reason])
+        if !why.isEmpty { notes.append(why.joined(separator: ", ")) }
+        if one.attempts > 0 {
+            let success = age(one.lastSuccess).map { "last success \($0) ago" } ?? "no success yet"
+            notes.append("\(one.attempts) \(one.attempts == 1 ? "try" : "tries") without success; \(success)")
+        }
+        if let error = one.lastError, one.attempts > 0 || !one.flags.isEmpty {
+            notes.append("last error" + (age(one.lastErrorAt).map { " \($0) ago" } ?? "") + ": \(error)")
+        }
+        let lost = ["dead", "expired", "evicted", "purged", "quarantined"].compactMap { name -> String? in
+            guard let count = one.ledger[name], count > 0 else { return nil }
+            return "\(Quantity.count(count)) \(name)"
+        }
+        if !lost.isEmpty { notes.append("not delivered: " + lost.joined(separator: ", ")) }
+        return notes
+    }
+
+    private var attention: [String] {
+        let reasons = Attention.reasons(status)
+        guard !reasons.isEmpty else { return [] }
+        return ["", paint("Needs a person:", .bad)] + reasons.map { "  " + $0 }
+    }
+
+    private func stateStyle(_ state: String) -> Style { state == "reachable" ? .good : .waiting }
+
+    private func age(_ time: WallTime?) -> String? { time.map { Quantity.duration($0.duration(to: now)) } }
+
+    private func paint(_ text: String, _ style: Style) -> String {
+        usesColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+    }
+
+    private func pad(_ text: String, _ width: Int, right: Bool = false) -> String {
+        let space = String(repeating: " ", count: max(0, width - text.count))
+        return right ? space + text : text + space
+    }
+}
+
+extension WallTime {
+    fileprivate func duration(to later: WallTime) -> Duration { .milliseconds(later.milliseconds - milliseconds) }
+}
