@@ -22,6 +22,7 @@ package final class CurlTransport: Transport {
 
     private let loop: EventLoop
     private let ended: (UInt64, TransportOutcome) -> Void
+    private let idleSpan: Duration
     private let compressor: Compressor
     private var trust: [String: TrustStore] = [:]
     private var pools: [String: Pool] = [:]
@@ -29,8 +30,14 @@ package final class CurlTransport: Transport {
     private var stages: [UInt64: Stage] = [:]
 
     /// Gives each request's outcome to `ended`, never from within `send`; `Libcurl.start` came before.
-    package init(on loop: EventLoop, ended: @escaping (_ request: UInt64, TransportOutcome) -> Void) {
+    ///
+    /// A destination's connections are closed once no request has been on its way for `idleSpan`.
+    package init(
+        on loop: EventLoop, idleSpan: Duration = .seconds(30),
+        ended: @escaping (_ request: UInt64, TransportOutcome) -> Void
+    ) {
         self.loop = loop
+        self.idleSpan = idleSpan
         self.ended = ended
         compressor = Compressor(on: loop)
     }
@@ -93,7 +100,7 @@ package final class CurlTransport: Transport {
 
     private func pool(for destination: String) -> Pool {
         if let pool = pools[destination] { return pool }
-        let pool = Pool(on: loop, trust: trust[destination])
+        let pool = Pool(on: loop, trust: trust[destination], idleSpan: idleSpan)
         pools[destination] = pool
         pool.ended = { [weak self] transfer, outcome in self?.transferEnded(transfer, outcome) }
         pool.closed = { [weak self, unowned pool] in self?.forget(pool, destination) }

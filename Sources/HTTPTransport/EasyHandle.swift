@@ -26,8 +26,7 @@ final class EasyHandle {
     /// Sets every option back; connections and sessions stay.
     func reset() {
         unsafe curl_easy_reset(raw)
-        for unsafelist in unsafe lists { unsafe curl_slist_free_all(list) }
-        unsafe lists = []
+        while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
         unsafe message.pointee = 0
     }
 

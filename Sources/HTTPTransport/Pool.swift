@@ -10,8 +10,6 @@ internal import Time
 /// libcurl's callbacks only note sockets and deadlines; it is never called from within one.
 @safe
 final class Pool {
-    /// Connections that idle so long are closed.
-    static let idleSpan: Duration = .seconds(30)
     /// A turn of the loop that has lasted so long leaves the rest to the next.
     private static let turnLimit: Duration = .milliseconds(20)
     private static let idleHandleLimit = 3
@@ -23,6 +21,8 @@ final class Pool {
 
     let loop: EventLoop
     let tls: TLSContext?
+    /// Connections are closed once no transfer has run for so long.
+    let idleSpan: Duration
     private let multi: UnsafeMutableRawPointer
     var sockets: [Int32: WatchedSocket] = [:]
     private var running: [ObjectIdentifier: Transfer] = [:]
@@ -35,10 +35,11 @@ final class Pool {
     private(set) var isClosed = false
 
     /// A pool without connections.
-    init(on loop: EventLoop, trust: TrustStore?) {
+    init(on loop: EventLoop, trust: TrustStore?, idleSpan: Duration) {
         guard let multi = unsafe curl_multi_init() else { preconditionFailure("no memory") }
         unsafe self.multi = multi
         self.loop = loop
+        self.idleSpan = idleSpan
         tls = trust.map(TLSContext.init)
         lastUse = loop.now
         let failed = unsafe ccurl_multi_set_callbacks(
@@ -167,12 +168,12 @@ final class Pool {
         guard running.isEmpty, !isClosed else { return }
         guard !isRetired else { return close() }
         guard idleTimer == nil else { return }
-        idleTimer = loop.schedule(at: lastUse + Self.idleSpan) { [weak self] in self?.idleTimerFired() }
+        idleTimer = loop.schedule(at: lastUse + idleSpan) { [weak self] in self?.idleTimerFired() }
     }
 
     private func idleTimerFired() {
         idleTimer = nil
         guard running.isEmpty else { return }
-        if loop.now - lastUse >= Self.idleSpan { close() } else { rest() }
+        if loop.now - lastUse >= idleSpan { close() } else { rest() }
     }
 }

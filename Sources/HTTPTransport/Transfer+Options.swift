@@ -7,6 +7,9 @@ extension Transfer {
     /// How long the kernel waits for the peer to acknowledge what was sent.
     private static let userTimeoutMilliseconds: UInt32 = 20_000
 
+    /// A connection that has idled longer is not used again.
+    private static let connectionAgeSeconds = 30
+
     /// Sets all that the request asks for on its easy handle.
     func setOptions(addresses: [IPAddress], isCompressed: Bool, bodyCount: Int, tls: TLSContext?) {
         easy.reset()
@@ -40,7 +43,7 @@ extension Transfer {
         easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
         easy.set(CURLOPT_CAINFO, nil)
         easy.set(CURLOPT_CAPATH, nil)
-        easy.set(CURLOPT_MAXAGE_CONN, Int(Pool.idleSpan.inSeconds))
+        easy.set(CURLOPT_MAXAGE_CONN, Self.connectionAgeSeconds)
         easy.check(unsafe ccurl_prepare_sockets(easy.raw, Self.userTimeoutMilliseconds))
     }
 
