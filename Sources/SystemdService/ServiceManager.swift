@@ -4,7 +4,7 @@ internal import Time
 
 /// Tells the service manager how the daemon is (sd_notify(3)); does nothing where none asks, and never waits.
 package struct ServiceManager: Sendable {
-    /// How often it wants a sign of life; nil: never. Give one at least every half of it.
+    /// How often it wants a sign of life, which is best given every half of it; nil: never.
     package let watchdogInterval: Duration?
 
     /// The manager that the environment names.

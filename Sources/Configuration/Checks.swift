@@ -1,0 +1,114 @@
+internal import Time
+
+/// What is asked of settings together, after all files are read.
+struct Checks {
+    let configuration: Configuration
+    /// Where each destination's first section begins, in their order.
+    let destinationOrigins: [Origin]
+    /// Where problems of the whole are reported.
+    let wholeOrigin: Origin
+
+    func run(_ problems: inout ProblemList) {
+        checkSupport(&problems)
+        let intake = configuration.intake
+        if intake.maximumEventBytes > intake.maximumRequestBytes {
+            problems.add(
+                .error, at: origin("Intake", nil, "MaxEventSize", or: "MaxRequestSize"),
+                "MaxEventSize=\(sizeText(intake.maximumEventBytes)) is more than "
+                    + "MaxRequestSize=\(sizeText(intake.maximumRequestBytes))")
+        }
+        if intake.socket == configuration.control.socket {
+            problems.add(
+                .error, at: origin("Control", nil, "Socket"), "Socket=: the events and the control socket are the same")
+        }
+        if configuration.destinations.isEmpty {
+            problems.add(
+                .warning, at: wholeOrigin, "there is no [Destination \"NAME\"]: events are kept, and sent nowhere")
+        }
+        for (destination, origin) in zip(configuration.destinations, destinationOrigins) {
+            check(destination, beginning: origin, &problems)
+        }
+    }
+
+    private func check(_ destination: DestinationSection, beginning: Origin, _ problems: inout ProblemList) {
+        let place = { (key: String, other: String?) in
+            origin("Destination", destination.name, key, or: other, else: beginning)
+        }
+        let urlName = SettingName(section: "Destination", instance: destination.name, key: "URL")
+        if destination.url == nil, configuration.origins[urlName] == nil {
+            problems.add(.error, at: beginning, "destination \(destination.name) has no URL=")
+        }
+        for (key, url) in [("URL", destination.url), ("CheckURL", destination.checkURL)] {
+            if let url, url.scheme == .http, !url.isLocal, !destination.plainHTTP {
+                problems.add(
+                    .error, at: place(key, nil),
+                    "\(key)=: plain http to \(url.host) can be read and answered by others on the way: use https, or "
+                        + "allow it by PlainHTTP=yes and name in ExpectHeader= a header that only the collector sends")
+            }
+        }
+        if destination.plainHTTP, destination.expectHeader == nil {
+            problems.add(
+                .error, at: place("PlainHTTP", nil),
+                "PlainHTTP=yes needs ExpectHeader=, which tells the collector's answers from a portal's")
+        }
+        if destination.retryMinimum > destination.retryMaximum {
+            problems.add(
+                .error, at: place("RetryMin", "RetryMax"),
+                "RetryMin=\(spanText(destination.retryMinimum)) is more than "
+                    + "RetryMax=\(spanText(destination.retryMaximum))")
+        }
+        if destination.connectTimeout > destination.timeout {
+            problems.add(
+                .warning, at: place("ConnectTimeout", "Timeout"),
+                "ConnectTimeout=\(spanText(destination.connectTimeout)) is more than "
+                    + "Timeout=\(spanText(destination.timeout)), which ends the request first")
+        }
+        let hasOwn = destination.headers.contains { $0.name.lowercased() == "authorization" }
+        if hasOwn, destination.tokenFile != nil || destination.credential != nil {
+            problems.add(
+                .error, at: place("Header", nil),
+                "Header=: Authorization is given here and by TokenFile= or Credential=")
+        }
+        if destination.tokenFile != nil, destination.credential != nil {
+            problems.add(.error, at: place("Credential", nil), "both TokenFile= and Credential= are given")
+        }
+    }
+
+    private func checkSupport(_ problems: inout ProblemList) {
+        refuse(configuration.queue, QueueSection.keys, "Queue", nil, &problems)
+        refuse(configuration.reachability, ReachabilitySection.keys, "Reachability", nil, &problems)
+        refuse(configuration.consent, ConsentSection.keys, "Consent", nil, &problems)
+        for category in configuration.consent.categories {
+            refuse(category, ConsentSection.Category.keys, "Consent", category.name, &problems)
+        }
+        for destination in configuration.destinations {
+            refuse(destination, DestinationSection.keys, "Destination", destination.name, &problems)
+        }
+    }
+
+    private func refuse<Section>(
+        _ section: Section, _ keys: [Key<Section>], _ name: String, _ instance: String?, _ problems: inout ProblemList
+    ) {
+        for key in keys {
+            guard let row = Unsupported.table.first(where: { $0.section == name && $0.key == key.name }) else {
+                continue
+            }
+            let value = key.show(section)
+            guard !key.isEqual(section, Section.defaults), row.values.isEmpty || row.values.contains(value) else {
+                continue
+            }
+            problems.add(
+                .error, at: origin(name, instance, key.name), "\(key.name)=\(value) is not supported by this version")
+        }
+    }
+
+    private func origin(
+        _ section: String, _ instance: String?, _ key: String, or other: String? = nil, else fallback: Origin? = nil
+    ) -> Origin {
+        for key in [key, other].compactMap({ $0 }) {
+            let name = SettingName(section: section, instance: instance, key: key)
+            if let origin = configuration.origins[name] { return origin }
+        }
+        return fallback ?? wholeOrigin
+    }
+}

@@ -1,0 +1,32 @@
+/// A documented setting that this version does not act on yet: to give it any value but its default is an error.
+struct Unsupported: Sendable {
+    let section: String
+    let key: String
+    /// The values that are not acted on; empty: all but the default.
+    let values: [String]
+
+    init(_ section: String, _ key: String, values: [String] = []) {
+        self.section = section
+        self.key = key
+        self.values = values
+    }
+
+    /// All of them. Whoever makes one work takes its row out.
+    static let table = [
+        Unsupported("Queue", "MaxAge"),
+        Unsupported("Queue", "WhenFull"),
+        Unsupported("Queue", "CommitDelay"),
+        Unsupported("Reachability", "InterfaceType"),
+        Unsupported("Consent", "Default"),
+        Unsupported("Consent", "State"),
+        Unsupported("Destination", "Format", values: ["cloudevents", "tealium"]),
+        Unsupported("Destination", "Credential"),
+        Unsupported("Destination", "MaxEventsPerSecond"),
+        Unsupported("Destination", "NetworkTypes"),
+        Unsupported("Destination", "ClientCertificate"),
+        Unsupported("Destination", "ClientKey"),
+        Unsupported("Destination", "Proxy"),
+        Unsupported("Destination", "CloudEventsSource"),
+        Unsupported("Destination", "CloudEventsType"),
+    ]
+}

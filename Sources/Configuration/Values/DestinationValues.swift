@@ -1,0 +1,77 @@
+extension ValueKind where Value == DestinationSection.Compression {
+    /// `gzip`, `gzip:LEVEL` or `none`.
+    static let compression = ValueKind(
+        { text throws(BadValue) in
+            switch text {
+            case "none": return .none
+            case "gzip": return .gzip(level: 1)
+            default:
+                guard text.hasPrefix("gzip:"), let level = Int(text.dropFirst(5)), (1...9).contains(level) else {
+                    throw BadValue("'\(text)' is not gzip, gzip:LEVEL with a level from 1 to 9, or none")
+                }
+                return .gzip(level: level)
+            }
+        },
+        show: { compression in
+            switch compression {
+            case .none: "none"
+            case .gzip(let level): level == 1 ? "gzip" : "gzip:\(level)"
+            }
+        })
+}
+
+extension ValueKind where Value == DestinationSection.FlushSpread {
+    /// `auto`, or a span of time up to an hour.
+    static let flushSpread = ValueKind(
+        { text throws(BadValue) in
+            if text == "auto" { return .automatic }
+            return .limit(try ValueKind<Duration>.duration(.zero ... .seconds(3_600)).parse(text))
+        },
+        show: { spread in
+            switch spread {
+            case .automatic: "auto"
+            case .limit(let span): spanText(span)
+            }
+        })
+}
+
+extension ValueKind where Value == DestinationSection.Header {
+    /// Lines that uplinkd writes itself, in lower case.
+    private static let own = [
+        "connection", "content-encoding", "content-length", "content-type", "expect", "host", "idempotency-key",
+        "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "uplink-attempt", "user-agent",
+    ]
+
+    /// `NAME: VALUE`; shown without the value, which may be a secret.
+    static let header = ValueKind(
+        { text throws(BadValue) in
+            let (name, value) = try headerParts(text)
+            guard let value else { throw BadValue("'\(name)' has no value: write NAME: VALUE") }
+            guard !own.contains(name.lowercased()) else { throw BadValue("\(name) is written by uplinkd itself") }
+            return Value(name: name, value: value)
+        }, show: { "\($0.name): ..." })
+}
+
+extension ValueKind where Value == DestinationSection.ExpectedHeader {
+    /// `NAME` or `NAME: VALUE`.
+    static let expectedHeader = ValueKind(
+        { text throws(BadValue) in
+            let (name, value) = try headerParts(text)
+            return Value(name: name, value: value)
+        }, show: { header in header.value.map { "\(header.name): \($0)" } ?? header.name })
+}
+
+/// A field's name (RFC 9110, 5.6.2) and its value, nil where there is none, both without blanks around.
+private func headerParts(_ text: String) throws(BadValue) -> (name: String, value: String?) {
+    let halves = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    var name = halves[0]
+    while name.last == " " || name.last == "\t" { name.removeLast() }
+    let marks = "!#$%&'*+-.^_`|~"
+    let isToken = !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || marks.contains($0)) }
+    guard isToken, name.utf8.count <= 128 else { throw BadValue("'\(name)' is not the name of a header") }
+    guard halves.count == 2 else { return (String(name), nil) }
+    let value = halves[1].drop { $0 == " " || $0 == "\t" }
+    guard !value.isEmpty else { return (String(name), nil) }
+    guard value.utf8.count <= 4_096 else { throw BadValue("the value of \(name) is longer than 4096 bytes") }
+    return (String(name), String(value))
+}

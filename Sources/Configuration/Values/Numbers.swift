@@ -1,0 +1,78 @@
+extension ValueKind where Value == Int {
+    /// A whole number in `range`.
+    static func number(_ range: ClosedRange<Int>) -> ValueKind {
+        ValueKind(
+            { text throws(BadValue) in
+                guard text.utf8.allSatisfy({ (48...57).contains($0) }), let value = Int(text), range.contains(value)
+                else {
+                    throw BadValue(
+                        "'\(text)' is not a whole number from \(range.lowerBound) to \(range.upperBound)"
+                            + comment(after: text))
+                }
+                return value
+            }, show: { String($0) })
+    }
+
+    /// Bytes, with the binary units of systemd: `512M`.
+    static func size(_ range: ClosedRange<Int>) -> ValueKind {
+        ValueKind(
+            { text throws(BadValue) in
+                let value = try bytes(of: text)
+                guard range.contains(value) else {
+                    throw BadValue(
+                        "\(text) is out of range: from \(sizeText(range.lowerBound)) to \(sizeText(range.upperBound))")
+                }
+                return value
+            }, show: sizeText)
+    }
+}
+
+private let sizeUnits: [(letter: Character, bytes: Int)] = [
+    ("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10),
+]
+
+/// The number of bytes that `512M`, `1.5G` or `4096` stands for.
+func bytes(of text: String) throws(BadValue) -> Int {
+    let wrong = BadValue(
+        "'\(text)' is not a size: write a number and one of K, M, G, T (times 1024), such as 512M"
+            + comment(after: text))
+    var digits = Substring(text)
+    var unit = 1
+    if let last = digits.last, !last.isASCII || !last.isNumber {
+        digits.removeLast()
+        if last != "B" {
+            guard let known = sizeUnits.first(where: { $0.letter == last }) else { throw wrong }
+            unit = known.bytes
+        }
+    }
+    guard let value = scaled(digits, by: unit) else { throw wrong }
+    return value
+}
+
+/// `512M` for 536870912: the largest unit that leaves no rest.
+@Sendable
+func sizeText(_ bytes: Int) -> String {
+    for (letter, unit) in sizeUnits where bytes >= unit && bytes.isMultiple(of: unit) {
+        return "\(bytes / unit)\(letter)"
+    }
+    return String(bytes)
+}
+
+/// A decimal number, with a fraction of up to 9 digits where `unit` is more than one, times `unit`; nil where it is none
+/// or too large.
+func scaled(_ text: Substring, by unit: Int) -> Int? {
+    let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let first = parts.first, let whole = digits(first) else { return nil }
+    let (product, overflow) = whole.multipliedReportingOverflow(by: unit)
+    guard !overflow else { return nil }
+    guard parts.count == 2 else { return product }
+    guard unit > 1, (1...9).contains(parts[1].count), var rest = digits(parts[1]).map(Double.init) else { return nil }
+    for _ in parts[1] { rest /= 10 }
+    let (sum, carry) = product.addingReportingOverflow(Int((rest * Double(unit)).rounded()))
+    return carry ? nil : sum
+}
+
+private func digits(_ text: Substring) -> Int? {
+    guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+    return Int(text)
+}
