@@ -22,10 +22,11 @@ func module(_ name: String, _ dependencies: [String], settings: [SwiftSetting] =
     )
 }
 
-func tests(_ name: String, _ dependencies: [String]) -> Target {
+func tests(_ name: String, _ dependencies: [String], excluding: [String] = []) -> Target {
     .testTarget(
         name: name,
         dependencies: dependencies.map { .byName(name: $0) },
+        exclude: excluding,
         swiftSettings: strict,
     )
 }
@@ -93,9 +94,14 @@ let package = Package(
             "IntakeTests",
             ["Intake", "JSON", "HTTP1", "Queue", "Gates", "Reachability", "Posix", "Reactor", "Bytes", "Time"]),
         tests("DeliveryTests", ["Delivery", "Gates", "Reachability", "Queue", "JSON", "Bytes", "Time"]),
+        .target(name: "CTLSServer", dependencies: ["COpenSSL"], path: "Tests/CTLSServer"),
         tests(
             "HTTPTransportTests",
-            ["HTTPTransport", "CZlib", "Delivery", "Reachability", "Reactor", "Posix", "Bytes", "Time"]),
+            [
+                "HTTPTransport", "CCurl", "CZlib", "CTLSServer", "Delivery", "Reachability", "Reactor", "Posix",
+                "Bytes", "Time",
+            ],
+            excluding: ["Fixtures"]),
         tests(
             "ControlTests",
             ["Control", "ControlClient", "HTTP1", "HTTPServer", "JSON", "Posix", "Reactor", "Bytes", "Time"]),

@@ -1,0 +1,115 @@
+import Bytes
+import CTLSServer
+import HTTPTransport
+import Posix
+import Reachability
+import Testing
+import Time
+
+@testable import Delivery
+
+struct TLSTests {
+    private static let fixtures = #filePath.split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/Fixtures/"
+
+    private final class Listener: Sendable {
+        let socket: FileDescriptor
+        init() throws { socket = try Socket.listenTCP(address: 0x7F00_0001, port: 0) }
+    }
+
+    /// The certificates of a fixture.
+    static func authority(_ name: String = "authority") throws -> TrustStore {
+        try TrustStore(pem: try FileSystem.contents(of: fixtures + name + ".pem", limit: 100_000))
+    }
+
+    /// Serves connections with a fixture's certificate on another thread; the port.
+    private static func serve(_ name: String, connections: Int32 = 1, requests: Int32 = 100) throws -> UInt16 {
+        let listener = try Listener()
+        let port = try Socket.localPort(listener.socket)
+        _ = Thread(name: "tls-server") {
+            let pair = (fixtures + name + ".pem", fixtures + name + ".key")
+            let answered = ctls_serve(listener.socket.number, pair.0, pair.1, connections, requests)
+            #expect(answered >= 0)
+        }
+        return port
+    }
+
+    private func outcome(
+        _ name: String, host: String, trust: TrustStore?, requests: Int = 1
+    ) throws -> [TransportOutcome?] {
+        let rig = try Rig()
+        let port = try Self.serve(name)
+        if let trust { rig.transport?.setTrust(trust, destination: "collector") }
+        return try (0..<requests).map { _ in
+            try rig.outcome(of: rig.send(noise(100_000, seed: 8), url: "https://\(host):\(port)/"))
+        }
+    }
+
+    @Test(arguments: ["collector.test", "127.0.0.1"])
+    func aVerifiedPeerAnswers(host: String) throws {
+        for outcome in try outcome("server", host: host, trust: Self.authority(), requests: 3) {
+            #expect(outcome?.answer?.status == 200, "\(String(describing: outcome))")
+            #expect(outcome?.answer?.isVerifiedPeer == true)
+            #expect(outcome?.answer?.headers.first(named: "Connection-Number") == "1")
+        }
+    }
+
+    @Test func aNewConnectionResumesTheSession() throws {
+        let rig = try Rig()
+        let port = try Self.serve("server", connections: 2, requests: 1)
+        rig.transport?.setTrust(try Self.authority(), destination: "collector")
+        let url = "https://collector.test:\(port)/"
+        let first = try rig.outcome(of: rig.send(url: url))?.answer
+        #expect(first?.headers.first(named: "Session-Reused") == "0")
+        let second = try rig.outcome(of: rig.send(url: url))?.answer
+        #expect(second?.headers.first(named: "Connection-Number") == "2")
+        #expect(second?.headers.first(named: "Session-Reused") == "1")
+    }
+
+    @Test func anotherNameIsRefused() throws {
+        let failure = try outcome("server", host: "other.test", trust: Self.authority()).first??.failure
+        #expect(failure?.reason == .tls)
+        #expect(failure?.detail.contains("other.test") == true, "\(String(describing: failure))")
+    }
+
+    @Test func anExpiredCertificateIsRefusedWithItsDates() throws {
+        let failure = try outcome("expired", host: "collector.test", trust: Self.authority()).first??.failure
+        #expect(failure?.reason == .tls)
+        for part in ["expired", "CN=collector.test", "CN=Test Authority", "2021-01-01"] {
+            #expect(failure?.detail.contains(part) == true, "\(String(describing: failure))")
+        }
+    }
+
+    @Test func aStrangersCertificateIsRefused() throws {
+        let failure = try outcome("server", host: "collector.test", trust: Self.authority("stranger")).first??.failure
+        #expect(failure?.reason == .tls)
+        #expect(failure?.detail.contains("CN=Test Authority") == true, "\(String(describing: failure))")
+    }
+
+    @Test func withoutTrustNothingIsAsked() throws {
+        let failure = try outcome("server", host: "collector.test", trust: nil).first??.failure
+        #expect(failure?.reason == .tls)
+    }
+
+    @Test func aServerThatSpeaksPlainHTTPIsAMatterOfTLS() throws {
+        let rig = try Rig()
+        rig.server.greet = { $0.answer(200) }
+        rig.transport?.setTrust(try Self.authority(), destination: "collector")
+        let failure = try rig.outcome(of: rig.send(url: "https://localhost:\(rig.server.port)/"))?.failure
+        #expect(failure?.reason == .tls, "\(String(describing: failure))")
+    }
+
+    @Test func theSystemsCertificatesCanBeRead() throws {
+        #expect(try TrustStore.system().certificateCount > 50)
+        #expect(throws: HTTPTransportError.unreadable(path: "/absent", errno: .noEntry)) {
+            try TrustStore.system(path: "/absent")
+        }
+    }
+
+    @Test func malformedCertificatesAreRefused() throws {
+        let good = try FileSystem.contents(of: Self.fixtures + "authority.pem", limit: 100_000)
+        #expect(try TrustStore(pem: Array("a comment\n".utf8) + good + good + [10]).certificateCount == 2)
+        for (pem, count) in [([], 0), (Array("no certificate".utf8), 0), (good + good.dropLast(100), 1)] {
+            #expect(throws: HTTPTransportError.certificates(good: count)) { try TrustStore(pem: pem) }
+        }
+    }
+}
