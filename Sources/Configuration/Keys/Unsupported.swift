@@ -11,7 +11,7 @@ struct Unsupported: Sendable {
         self.values = values
     }
 
-    /// All of them. Whoever makes one work takes its row out.
+    /// All of them; whoever makes one work takes its row out.
     static let table = [
         Unsupported("Queue", "MaxAge"),
         Unsupported("Queue", "WhenFull"),

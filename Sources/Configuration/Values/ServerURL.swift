@@ -118,8 +118,7 @@ extension ServerURL {
 
     private static func checkName(_ host: Substring, at begin: Int) throws(BadValue) {
         let labels = host.split(separator: ".", omittingEmptySubsequences: false)
-        let lastIsNumber = labels.last?.allSatisfy { $0.isASCII && $0.isNumber } ?? false
-        if lastIsNumber, !host.isEmpty {
+        if let last = labels.last, !last.isEmpty, last.allSatisfy({ $0.isASCII && $0.isNumber }) {
             guard IPAddress(text: host) != nil else { throw BadValue("'\(host)' is not an IPv4 address", at: begin) }
             return
         }

@@ -1,0 +1,100 @@
+import Configuration
+import Posix
+import Testing
+
+struct MergeTests {
+    private func parse(_ texts: String...) -> (configuration: Configuration?, problems: [Problem]) {
+        Configuration.parse(texts.enumerated().map { .init(file: "f\($0)", bytes: Array($1.utf8)) })
+    }
+
+    @Test func theLastAssignmentWinsAndIsRemembered() throws {
+        let (found, _) = parse(
+            "[Queue]\nMaxSize=1G\nMaxSize=2G\n", "[Queue]\n MaxSize=3G\n", "[Intake]\nSocketMode=0666")
+        let all = try #require(found)
+        #expect(all.queue.maximumBytes == 3 << 30)
+        #expect(all.origins[SettingName(section: "Queue", key: "MaxSize")]?.description == "f1:2:10")
+    }
+
+    @Test func anEmptyAssignmentBringsTheDefaultBack() throws {
+        let all = try #require(parse("[Queue]\nMaxSize=1G\n", "[Queue]\nMaxSize=\n").configuration)
+        #expect(all.queue.maximumBytes == 512 << 20)
+        #expect(all.origins.isEmpty)
+    }
+
+    @Test func sectionsOfOneNameAreOne() throws {
+        let (found, problems) = parse(
+            "[Destination \"b\"]\nURL=https://b.example/\n[Destination \"a\"]\nURL=https://a.example/\n",
+            "[Destination \"b\"]\nTimeout=5s\n")
+        let all = try #require(found, "\(problems)")
+        #expect(all.destinations.map(\.name) == ["b", "a"])
+        #expect(all.destinations[0].timeout == .seconds(5))
+    }
+
+    @Test func aSectionEndsWithItsFile() {
+        #expect(parse("[Queue]\n", "MaxSize=1G").problems.contains { $0.description.hasPrefix("f1:1:1: error: ") })
+    }
+
+    @Test func aDestinationNeedsAURL() {
+        let message = "error: destination a has no URL="
+        #expect(problems("[Destination \"a\"]\n") == ["f:1:2: " + message])
+        #expect(problems("[Destination \"a\"]\nURL=https://a.example/\nURL=\n") == ["f:1:2: " + message])
+        #expect(problems("[Destination \"a\"]\nURL=x\n[Destination \"b\"]\n").count == 2)
+    }
+
+    @Test func atMostSixteenDestinations() {
+        let many = (1...17).map { "[Destination \"d\($0)\"]\nURL=https://a.example/\n" }.joined()
+        #expect(problems(many) == ["f:33:2: error: more than 16 destinations"])
+    }
+
+    @Test func noDestinationIsAWarning() throws {
+        let (found, problems) = parse("")
+        #expect(found != nil)
+        #expect(
+            problems.map(\.description)
+                == ["f0:1:1: warning: there is no [Destination \"NAME\"]: events are kept, and sent nowhere"])
+    }
+
+    @Test(arguments: [
+        "[Queue]\nMaxAge=7d", "[Queue]\nWhenFull=drop-oldest", "[Queue]\nCommitDelay=50ms",
+        "[Reachability]\nInterfaceType=wwan*:cellular", "[Consent]\nDefault=hold", "[Consent \"ads\"]\nState=deny",
+    ])
+    func whatIsNotActedOnIsRefused(_ text: String) {
+        let found = problems(text)
+        #expect(found.count == 1 && found[0].hasSuffix(" is not supported by this version"), "\(found)")
+    }
+
+    @Test(arguments: [
+        "[Queue]\nMaxAge=", "[Queue]\nWhenFull=reject", "[Queue]\nCommitDelay=0", "[Queue]\nCommitDelay=0s",
+        "[Reachability]\nInterfaceType=", "[Consent]\nDefault=allow", "[Consent \"ads\"]\nState=",
+    ])
+    func itsDefaultsAreTaken(_ text: String) {
+        #expect(problems(text).isEmpty)
+    }
+
+    @Test(arguments: [
+        "Format=cloudevents", "Format=tealium", "MaxEventsPerSecond=5", "NetworkTypes=wifi", "ClientCertificate=/c",
+        "ClientKey=/k", "Proxy=http://127.0.0.1:3128/", "CloudEventsSource=s", "CloudEventsType=t", "Credential=c",
+    ])
+    func whatDestinationsDoNotActOnIsRefused(_ line: String) {
+        let found = problems("[Destination \"a\"]\nURL=https://a.example/\n" + line)
+        #expect(found.count == 1 && found[0].hasPrefix("f:3:") && found[0].hasSuffix("not supported by this version"))
+    }
+
+    @Test func changesAreNamed() throws {
+        let old = try configuration(
+            "[Queue]\nMaxSize=1G\n[Destination \"a\"]\nURL=https://a.example/\nHeader=X-Key: s3cret\n"
+                + "[Destination \"b\"]\nURL=https://b.example/\n")
+        let new = try configuration(
+            "[Queue]\nMaxSize=2G\n[Destination \"a\"]\nURL=https://a.example/\nHeader=X-Key: 0ther\nTimeout=1min\n"
+                + "[Destination \"c\"]\nURL=https://c.example/\n")
+        #expect(
+            Configuration.changes(from: old, to: new).map(\.description) == [
+                "[Queue] MaxSize: 1G -> 2G (needs a restart)",
+                "[Destination \"a\"] Header: changed",
+                "[Destination \"a\"] Timeout: 30s -> 1min",
+                "destination b removed",
+                "destination c added",
+            ])
+        #expect(Configuration.changes(from: old, to: old).isEmpty)
+    }
+}

@@ -1,0 +1,101 @@
+import Bytes
+import Posix
+import Testing
+
+@testable import SystemdService
+
+struct NoticeTests {
+    @Test func everyKindHasItsEntryAndIdentifier() {
+        for kind in NoticeKind.allCases {
+            #expect(kind.rawValue.utf8.count == 32, "\(kind)")
+            #expect(Hexadecimal.value(Array(kind.rawValue.utf8.prefix(16))) != nil, "\(kind)")
+            #expect(!kind.entry.text.isEmpty && !kind.entry.meaning.isEmpty && !kind.entry.action.isEmpty)
+        }
+    }
+
+    /// Each `@FIELD@` of the table is a field; a notice made by its function fills all that stand outside brackets.
+    @Test(arguments: Self.samples)
+    func eachNoticeFillsItsText(_ notice: Notice) {
+        #expect(!notice.message.contains("@"), "\(notice.message)")
+        #expect(!notice.message.contains("?"), "\(notice.message)")
+        #expect(!notice.message.contains("["), "\(notice.message)")
+    }
+
+    @Test func thereIsASampleOfEachKind() {
+        #expect(Set(Self.samples.map(\.kind)) == Set(NoticeKind.allCases))
+    }
+
+    @Test func bracketsGoWithAMissingField() {
+        let template = "A @UPLINK_STATE@[, @UPLINK_EVENTS@ events][ at @UPLINK_OFFSET@]."
+        #expect(Notice.fill(template, [.state: "x", .events: "5"]) == "A x, 5 events.")
+        #expect(Notice.fill(template, [.offset: "7"]) == "A ? at 7.")
+    }
+
+    @Test func remoteTextCannotForgeLines() {
+        let notice = Notice.destinationHeld(
+            "main", reason: "unauthorized", detail: "a\nb\u{1b}[31m\u{202e}\u{9b}\u{2028}")
+        #expect(
+            notice.message
+                == "Destination main is held: unauthorized, a\\x0ab\\x1b[31m\\u{202e}\\x9b\\u{2028}")
+        let long = Notice.destinationHeld("main", reason: "x", detail: String(repeating: "\u{e9}", count: 5_000))
+        #expect(long.fields[.detail]?.utf8.count ?? 0 <= 2_048)
+        #expect(long.fields[.detail]?.hasSuffix("\u{e9}...") == true)
+    }
+
+    @Test func statesChooseTheirKind() {
+        func kind(_ state: String) -> NoticeKind {
+            Notice.destinationChanged("main", from: "verifying", to: state, reason: "none").kind
+        }
+        #expect(kind("reachable") == .destinationReachable)
+        #expect(kind("portal") == .destinationPortal)
+        #expect(kind("no-path") == .destinationUnreachable)
+        #expect(kind("unreachable") == .destinationUnreachable)
+    }
+
+    @Test func theJournalsFields() {
+        let notice = Notice.destinationChanged(
+            "main", from: "reachable", to: "no-path", reason: "no-route", detail: "eth0 is down", events: 0)
+        #expect(
+            LogWriter.fields(notice) == [
+                "MESSAGE=Destination main is no-path: no-route, eth0 is down",
+                "PRIORITY=5",
+                "MESSAGE_ID=\(NoticeKind.destinationUnreachable.rawValue)",
+                "SYSLOG_IDENTIFIER=uplinkd",
+                "UPLINK_DESTINATION=main",
+                "UPLINK_STATE=no-path",
+                "UPLINK_PREVIOUS_STATE=reachable",
+                "UPLINK_REASON=no-route",
+                "UPLINK_DETAIL=eth0 is down",
+            ])
+    }
+
+    @Test func linesOfStandardError() {
+        let notice = Notice.stopping(reason: "SIGTERM")
+        #expect(LogWriter.line(notice, withPriority: false).text == "uplinkd: Stopping: SIGTERM\n")
+        #expect(LogWriter.line(notice, withPriority: true).text == "<6>Stopping: SIGTERM\n")
+    }
+
+    static let samples: [Notice] = [
+        .started(version: "1.0", configuration: "/etc/uplinkd/uplinkd.conf"), .ready(destinations: 1, queued: 0),
+        .stopping(reason: "SIGTERM"), .stopped(queued: 3), .startFailed("the directory is locked", errno: .wouldBlock),
+        .destinationChanged("main", from: "unknown", to: "reachable", reason: "none", events: 5),
+        .destinationChanged("main", from: "reachable", to: "unreachable", reason: "timeout"),
+        .destinationChanged("main", from: "verifying", to: "portal", reason: "portal"),
+        .destinationHeld("main", reason: "not-found"), .destinationReleased("main", events: 7),
+        .destinationThrottled("main", status: 503, retryIn: .seconds(5)), .destinationPaused("main"),
+        .destinationResumed("main"), .destinationRemoved("main", events: 9),
+        .flushFinished("main", events: 1_000, took: .milliseconds(1_250)),
+        .networkChanged(from: "wifi", to: "none"), .netlinkUnavailable("EPERM"),
+        .storageFailed(.noSpace, file: "normal/1.seg", offset: 4_096), .storageCured(after: .seconds(100)),
+        .diskSlow(.seconds(1)), .tornTail(file: "normal/1.seg", bytes: 77),
+        .eventsQuarantined(log: "normal", file: "1.seg", offset: 5, first: "1", last: "2", events: 2),
+        .cursorReset(destination: "main", log: "normal", first: 1), .recovered(events: 10, took: .milliseconds(20)),
+        .queueFilling(percent: 80, events: 5, bytes: 6), .intakeRefused(reason: "full", count: 3, within: .seconds(60)),
+        .configurationProblem(isError: false, at: "f:1:2", "unknown key"),
+        .configurationProblem(isError: true, at: "f:1:2", "bad value"),
+        .reloaded(changes: ["MaxSize: 1G -> 2G"]),
+        .reloadRefused(errors: 2, first: "f:1:2: bad value"),
+        .fileUnreadable("/etc/token", setting: "TokenFile=", detail: "ENOENT"), .loopStalled(.seconds(2)),
+        .clock(isSynchronised: false), .clock(isSynchronised: true), .linesDropped(5),
+    ]
+}
