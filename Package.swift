@@ -56,7 +56,7 @@ let package = Package(
         module("Reachability", ["Bytes", "Time", "Netlink"]),
         module("Gates", ["Bytes", "Time", "Reachability"]),
         module("Queue", ["Bytes", "Time", "Posix", "Gates"]),
-        module("Intake", ["Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor", "Queue"]),
+        module("Intake", ["Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor", "Gates", "Queue"]),
         module("Delivery", ["Bytes", "Time", "JSON", "Reachability", "Gates", "Queue"]),
         module("HTTPTransport", ["CCurl", "CZlib", "Bytes", "Time", "Posix", "Reactor", "Delivery"]),
         module("HTTPServer", ["Bytes", "Time", "HTTP1", "Posix", "Reactor"]),
@@ -87,7 +87,9 @@ let package = Package(
         tests("GatesTests", ["Gates", "Reachability", "Time", "Bytes"]),
         tests("QueueModelTests", ["Bytes"]),
         tests("QueueTests", ["Queue", "Gates", "Reachability", "Bytes", "Time", "Posix"]),
-        tests("IntakeTests", ["Intake", "JSON", "HTTP1", "Queue", "Posix", "Reactor", "Bytes", "Time"]),
+        tests(
+            "IntakeTests",
+            ["Intake", "JSON", "HTTP1", "Queue", "Gates", "Reachability", "Posix", "Reactor", "Bytes", "Time"]),
         tests("DeliveryTests", ["Delivery", "Gates", "Reachability", "Queue", "JSON", "Bytes", "Time"]),
         tests("HTTPTransportTests", ["HTTPTransport", "Delivery", "Reactor", "Posix", "Bytes", "Time"]),
         tests(

@@ -41,12 +41,13 @@ func appendUninitialised(
     to buffer: inout [UInt8], count: Int, _ fill: (UnsafeMutableRawPointer) -> Int64
 ) throws(Errno) -> Int {
     precondition(count > 0)
-    let start = buffer.count
-    buffer.append(contentsOf: repeatElement(0, count: count))
-    let result = buffer.withUnsafeMutableBytes { raw -> Int64 in
-        guard let base = raw.baseAddress else { return 0 }
-        return fill(base + start)
+    var result: Int64 = 0
+    buffer.append(addingCapacity: count) { output in
+        output.withUnsafeMutableBufferPointer { raw, initialised in
+            guard let base = raw.baseAddress else { return }
+            result = fill(base + initialised)
+            initialised += Int(max(result, 0))
+        }
     }
-    buffer.removeLast(count - Int(max(result, 0)))
     return Int(try checked(result))
 }

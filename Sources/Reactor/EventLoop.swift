@@ -32,6 +32,9 @@ package final class EventLoop {
     private var stopped = false
     private var pending: [(UInt64, Readiness)] = []
 
+    /// Storage that connections read into, one at a time, so that an idle one holds none; empty in between.
+    var receiveBuffer: [UInt8] = []
+
     /// When this turn began, on the boot clock.
     package private(set) var now = Clock.now
     /// How long the longest turn took, without its wait.

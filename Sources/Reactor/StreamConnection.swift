@@ -9,12 +9,20 @@ package protocol StreamConnectionDelegate: AnyObject {
     func inputEnded(on connection: StreamConnection)
     /// The connection is gone; called once, also after `close`.
     func closed(_ connection: StreamConnection)
+    /// All output has gone that had to wait for the peer.
+    func outputDrained(on connection: StreamConnection)
+}
+
+extension StreamConnectionDelegate {
+    /// Does nothing; for those who never wait for it.
+    package func outputDrained(on connection: StreamConnection) {}
 }
 
 /// A non-blocking stream socket on an event loop, with bounded input and output.
 ///
 /// It reads at most `readLimit` bytes a turn, stops reading while `isReadingPaused` or while more than `outputLimit`
-/// bytes wait to be sent, and never blocks.
+/// bytes wait to be sent, and never blocks. When the peer is gone, what it sent before is still given out; what is
+/// written to it is dropped.
 package final class StreamConnection: ReadyHandler {
     /// What has come and was not consumed; begins at `inputStart`.
     package private(set) var input: [UInt8] = []
@@ -36,6 +44,12 @@ package final class StreamConnection: ReadyHandler {
     private var output: [UInt8] = []
     private var outputStart = 0
     private var closesAfterFlush = false
+    private var endsOutputAfterFlush = false
+    private var isOutputDead = false
+    /// Taken off the loop: the peer hung up while nothing was to be read.
+    private var isParked = false
+    /// The most storage that a connection without input keeps for it; four times as much for output.
+    private static let keptBytes = 4_096
     private let readLimit: Int
     private let outputLimit: Int
 
@@ -60,7 +74,7 @@ package final class StreamConnection: ReadyHandler {
     }
 
     /// True until the connection is closed.
-    package var isOpen: Bool { registration != nil }
+    package var isOpen: Bool { registration != nil || isParked }
 
     /// The unconsumed input's count of bytes.
     package var inputCount: Int { input.count - inputStart }
@@ -88,8 +102,15 @@ package final class StreamConnection: ReadyHandler {
 
     /// Sends bytes, now as far as the kernel takes them, the rest when it does.
     package func write(_ bytes: [UInt8]) {
-        guard isOpen, !closesAfterFlush else { return }
+        guard isOpen, !closesAfterFlush, !endsOutputAfterFlush, !isOutputDead, !bytes.isEmpty else { return }
         output.append(contentsOf: bytes)
+        flush()
+    }
+
+    /// Ends the sending direction once all output has gone; reading goes on.
+    package func endOutputAfterFlush() {
+        guard isOpen, !closesAfterFlush, !endsOutputAfterFlush else { return }
+        endsOutputAfterFlush = true
         flush()
     }
 
@@ -102,26 +123,63 @@ package final class StreamConnection: ReadyHandler {
 
     /// Closes at once.
     package func close() {
-        guard let registration else { return }
-        loop.deregister(registration)
-        self.registration = nil
+        guard isOpen else { return }
+        if let registration { loop.deregister(registration) }
+        registration = nil
+        isParked = false
         _ = socket.take()
         delegate?.closed(self)
     }
 
     package func ready(_ readiness: Readiness, registration: EventLoop.Registration) {
-        if !readiness.isDisjoint(with: [.failed]) { return close() }
-        if readiness.contains(.writable) { flush() }
+        if readiness.contains(.writable) {
+            let waited = outputCount > 0
+            flush()
+            if waited, isOpen, outputCount == 0 { delegate?.outputDrained(on: self) }
+        }
         guard isOpen else { return }
         if readiness.contains(.readable) {
             receive()
-        } else if readiness.contains(.hungUp) {
-            close()
+        } else if !readiness.isDisjoint(with: [.hungUp, .failed]) {
+            if isReadingPaused, !closesAfterFlush { park() } else { close() }
         }
     }
 
+    /// Leaves the loop until reading goes on: a hang-up is reported for ever, whatever is asked for.
+    private func park() {
+        guard let registration else { return }
+        loop.deregister(registration)
+        self.registration = nil
+        isParked = true
+    }
+
     private func receive() {
-        guard isOpen, !hasInputEnded, !closesAfterFlush else { return }
+        guard isOpen, !isReadingPaused, !hasInputEnded, !closesAfterFlush else { return }
+        borrowBuffer()
+        receiveOnce()
+        returnBuffer()
+    }
+
+    /// Takes the loop's buffer, unless this connection holds a large one already.
+    private func borrowBuffer() {
+        guard input.capacity < readLimit else { return }
+        loop.receiveBuffer.append(input, inputStart..<input.count)
+        swap(&input, &loop.receiveBuffer)
+        inputStart = 0
+        loop.receiveBuffer.removeAll(keepingCapacity: true)
+    }
+
+    /// Gives the large buffer to the loop once little is left in it.
+    private func returnBuffer() {
+        guard input.capacity >= readLimit, inputCount <= readLimit else { return }
+        swap(&input, &loop.receiveBuffer)
+        input.removeAll(keepingCapacity: input.capacity <= Self.keptBytes)
+        input.append(loop.receiveBuffer, inputStart..<loop.receiveBuffer.count)
+        inputStart = 0
+        loop.receiveBuffer.removeAll(keepingCapacity: loop.receiveBuffer.capacity <= 4 * readLimit)
+    }
+
+    private func receiveOnce() {
         do throws(Errno) {
             let result: Transferred
             switch socket {
@@ -152,14 +210,17 @@ package final class StreamConnection: ReadyHandler {
                 guard case .bytes(let count) = result else { break }
                 outputStart += count
             } catch {
-                return close()
+                guard !closesAfterFlush, !hasInputEnded || isReadingPaused else { return close() }
+                isOutputDead = true
+                outputStart = output.count
             }
         }
         guard isOpen else { return }
         if outputStart == output.count {
-            output.removeAll(keepingCapacity: output.capacity <= outputLimit)
+            output.removeAll(keepingCapacity: output.capacity <= 4 * Self.keptBytes)
             outputStart = 0
             if closesAfterFlush { return close() }
+            if endsOutputAfterFlush { endOutput() }
         } else if outputStart >= outputLimit {
             output.dropPrefix(outputStart)
             outputStart = 0
@@ -167,7 +228,17 @@ package final class StreamConnection: ReadyHandler {
         updateInterest()
     }
 
+    private func endOutput() {
+        guard !isOutputDead else { return }
+        isOutputDead = true
+        switch socket {
+        case .some(let socket): try? socket.shutdownWrite()
+        case .none: return
+        }
+    }
+
     private func updateInterest() {
+        if isParked, !isReadingPaused { return rejoin() }
         guard let registration else { return }
         var wanted: Readiness = []
         if !isReadingPaused, !hasInputEnded, !closesAfterFlush, outputCount <= outputLimit { wanted.insert(.readable) }
@@ -179,5 +250,21 @@ package final class StreamConnection: ReadyHandler {
         } catch {
             close()
         }
+    }
+
+    private func rejoin() {
+        let descriptor: Int32
+        switch socket {
+        case .some(let socket): descriptor = socket.number
+        case .none: return
+        }
+        do throws(Errno) {
+            registration = try loop.register(descriptor, .readable, handler: self)
+            interest = .readable
+            isParked = false
+        } catch {
+            return close()
+        }
+        updateInterest()
     }
 }

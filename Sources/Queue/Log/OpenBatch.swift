@@ -12,14 +12,21 @@ package struct OpenBatch: Sendable {
     /// The most bytes of records in a batch.
     package static let maximumBytes = 4 * 1_048_576 + RecordLayout.headerSize + 8
 
-    package let log: LogName
-    package let context: AcceptContext
+    package private(set) var log: LogName
+    package private(set) var context: AcceptContext
     /// The length of each event in bytes.
-    package private(set) var lengths: [UInt32] = []
+    package internal(set) var lengths: [UInt32] = []
     /// Headers, events, padding.
     package internal(set) var records: [UInt8] = []
 
     package init(log: LogName, context: AcceptContext) {
+        self.log = log
+        self.context = context
+    }
+
+    /// Makes an empty batch, such as a commit gives back, into one of another log or context, keeping its storage.
+    package mutating func reuse(log: LogName, context: AcceptContext) {
+        precondition(count == 0)
         self.log = log
         self.context = context
     }
