@@ -13,7 +13,7 @@ struct CommandOption: Sendable {
     static let common = [
         CommandOption(name: "--socket", value: "PATH", summary: "talk to the daemon at PATH"),
         CommandOption(name: "--json", value: nil, summary: "print JSON, as the daemon gives it"),
-        CommandOption(name: "--no-pager", value: nil, summary: "print straight to the terminal, as always"),
+        CommandOption(name: "--no-pager", value: nil, summary: "accepted; output is never paged"),
         CommandOption(name: "--help", value: nil, summary: "explain a command, or list them all"),
         CommandOption(name: "--version", value: nil, summary: "print the version"),
     ]

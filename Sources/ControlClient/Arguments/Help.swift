@@ -3,7 +3,7 @@ enum Help {
     /// The overview.
     static func text(table: [Command]) -> String {
         """
-        Usage: uplinkctl [OPTION…] COMMAND …
+        Usage: uplinkctl [OPTION]... COMMAND
 
         Looks after uplinkd, which keeps events on disk until their destinations have
         them.
@@ -15,9 +15,9 @@ enum Help {
         Environment: UPLINKCTL_SOCKET (control socket), UPLINKD_SOCKET (events socket),
         NO_COLOR.
 
-        Exit status: 0 done, 1 failed, 2 usage, 3 daemon not running (status), 4 something
-        needs a person (status --check), 65 bad event, 69 daemon not reachable, 75 try
-        later, 77 not allowed.
+        Exit status: 0 done, 1 failed, 2 usage, 3 daemon not running (status),
+        4 something needs a person (status --check), 65 bad event, 69 daemon not
+        reachable, 75 try later, 77 not allowed.
 
         """
     }

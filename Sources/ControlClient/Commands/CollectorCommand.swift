@@ -8,10 +8,11 @@ extension Command {
         options: [
             CommandOption(name: "--listen", value: "HOST:PORT", summary: "an IPv4 address; 127.0.0.1:8080 without it")
         ],
-        summary: "run a small collector to try with, and print what it gets",
+        summary: "print what a daemon delivers here",
         details: """
-            Takes what a daemon delivers, plain or gzip, as an array, an object, or an object
-            a line, and prints each event on a line. Port 0 takes any free one. Ctrl-C ends it.
+            Takes what a daemon delivers, plain or gzip, as an array, an object, or an
+            object a line, and prints each event on a line. Port 0 is any free one.
+            Ctrl-C ends it.
             """
     ) { invocation, console in
         let place = invocation.options["--listen"] ?? "127.0.0.1:8080"

@@ -6,11 +6,11 @@ extension Command {
     static let send = Command(
         name: "send", operand: "FILE|-",
         options: [CommandOption(name: "--lane", value: "LANE", summary: "urgent, normal (as without it), or bulk")],
-        summary: "post events from a file or standard input",
+        summary: "post events, from standard input or a file",
         details: """
-            Posts JSON objects, one a line, as they come; or one JSON document, an object or an
-            array of objects, on any number of lines. When it returns 0 every event is on
-            disk. After an error nothing from the line named on was taken.
+            Posts JSON objects, one a line, as they come; or one JSON document, an object
+            or an array of objects, on any number of lines. When it returns 0 every event
+            is on disk. After an error it says what was taken before.
 
               uplinkctl send events.ndjson
               echo '{"event":"boot"}' | uplinkctl send --lane urgent

@@ -4,11 +4,11 @@ extension Command {
     static let status = Command(
         name: "status", operand: nil,
         options: [CommandOption(name: "--check", value: nil, summary: "exit with 4 if something needs a person")],
-        summary: "how the daemon, the network, the queue and each destination are",
+        summary: "how daemon, network and destinations are",
         details: """
-            Shows on one screen what the daemon knows. With --check the exit status is 4 when
-            a destination is held, a dead letter lies there, or storage fails; never for being
-            offline. It is 3 when the daemon is not running.
+            Shows on one screen what the daemon knows. With --check the exit status is 4
+            when a destination is held, a dead letter lies there, or storage fails; never
+            for being offline. It is 3 when the daemon is not running.
             """
     ) { invocation, console in
         let answer: Answer

@@ -1,0 +1,124 @@
+import Bytes
+import HTTP1
+import HTTPServer
+import Posix
+import Testing
+
+struct HTTPServerTests {
+    /// Answers with method, path and the body's count of bytes.
+    private static let echo: @Sendable (HTTPExchange) -> Void = { exchange in
+        let text = "\(exchange.head.method) \(exchange.head.path) \(exchange.body.count);"
+        exchange.answer(Response(status: 200, contentType: "text/plain", body: Array(text.utf8)))
+        exchange.answer(Response(status: 500))
+    }
+
+    private static let request = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    @Test func manyRequestsAtOnceAreAnsweredInOrder() throws {
+        try withServer(Self.echo) { path in
+            let client = try RawClient(path)
+            let post = "POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+            let last = "GET /c HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+            try client.send(String(repeating: Self.request + post, count: 50) + last)
+            let text = try client.readToEnd()
+            let order = text.matches(of: /[A-Z]+ \/[abc] [0-9]+;/).map { String($0.output) }
+            #expect(order == (0..<50).flatMap { _ in ["GET /a 0;", "POST /b 3;"] } + ["GET /c 0;"])
+            #expect(!text.contains("500"))
+        }
+    }
+
+    @Test func aRequestInPiecesIsAnsweredAndContinueIsSaid() throws {
+        try withServer(Self.echo) { path in
+            let client = try RawClient(path)
+            try client.send("POST /b HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Le")
+            try client.send("ngth: 4\r\n\r\n")
+            #expect(try client.read(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+            try client.send("ab")
+            try client.send("cd")
+            #expect(try client.read(until: ";").hasSuffix("POST /b 4;"))
+        }
+    }
+
+    @Test(arguments: [
+        ("GET /a HTTP/1.1\r\nX: \(String(repeating: "y", count: 17_000))\r\n\r\n", 431),
+        ("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\n", 413),
+        ("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+        ("POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
+        ("nonsense\r\n\r\n", 400), ("GET /a HTTP/2.0\r\n\r\n", 505),
+    ])
+    func whatIsNotTakenIsAnsweredAndClosed(_ request: String, _ status: Int) throws {
+        try withServer(Self.echo) { path in
+            let client = try RawClient(path)
+            try client.send(request)
+            let text = try client.readToEnd()
+            #expect(text.hasPrefix("HTTP/1.1 \(status) "))
+            #expect(text.contains("Connection: close\r\n"))
+        }
+    }
+
+    @Test(arguments: ["G", "GET /a HTTP/1.1\r\nHost: x\r\n", "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab"])
+    func aSlowClientIsTold(_ start: String) throws {
+        var limits = HTTPServerLimits()
+        limits.requestTime = .milliseconds(50)
+        try withServer(limits: limits, Self.echo) { path in
+            let client = try RawClient(path)
+            try client.send(start)
+            #expect(try client.readToEnd().hasPrefix("HTTP/1.1 408 "))
+        }
+    }
+
+    @Test func anIdleClientIsClosedWithoutAWord() throws {
+        var limits = HTTPServerLimits()
+        limits.idleTime = .milliseconds(50)
+        try withServer(limits: limits, Self.echo) { path in
+            let client = try RawClient(path)
+            #expect(try client.readToEnd().isEmpty)
+            let second = try RawClient(path)
+            try second.send(Self.request)
+            #expect(try second.readToEnd().hasSuffix("GET /a 0;"))
+        }
+    }
+
+    @Test func oneClientTooManyIsSentAwayAndAPlaceIsFreedByLeaving() throws {
+        var limits = HTTPServerLimits()
+        limits.connections = 2
+        try withServer(limits: limits, Self.echo) { path in
+            let first = try RawClient(path)
+            try first.send(Self.request)
+            _ = try first.read(until: ";")
+            do {
+                let second = try RawClient(path)
+                try second.send(Self.request)
+                _ = try second.read(until: ";")
+                let third = try RawClient(path)
+                let text = try third.readToEnd()
+                #expect(text.hasPrefix("HTTP/1.1 503 ") && text.contains("Retry-After: 1\r\n"))
+            }
+            var answered = false
+            for _ in 0..<100 where !answered {
+                let fourth = try RawClient(path)
+                try fourth.send(Self.request)
+                answered = try fourth.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 ")
+            }
+            #expect(answered)
+        }
+    }
+
+    @Test func aClientThatReadsNothingHoldsUpNobody() throws {
+        let big: @Sendable (HTTPExchange) -> Void = { exchange in
+            exchange.answer(Response(status: 200, body: [UInt8](repeating: 0x61, count: 1 << 20)))
+        }
+        var limits = HTTPServerLimits()
+        limits.idleTime = .milliseconds(300)
+        limits.connections = 2
+        try withServer(limits: limits, big) { path in
+            let stubborn = try RawClient(path)
+            try stubborn.send(String(repeating: Self.request, count: 10))
+            let other = try RawClient(path)
+            try other.send("GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            #expect(try other.readToEnd().utf8.count > 1 << 20)
+            Clock.sleep(.milliseconds(800))
+            #expect(try stubborn.readToEnd().utf8.count < 10 << 20)
+        }
+    }
+}
