@@ -1,5 +1,7 @@
+internal import Bytes
 package import Gates
 package import Queue
+internal import Reachability
 package import Time
 
 /// Where delivery of a log stands when the daemon starts.
@@ -18,10 +20,52 @@ package struct LogPosition: Sendable {
 }
 
 /// Delivery to one destination: decides what is read, sent, settled and when; knows no clock and no descriptor.
+///
+/// Handle `timer` when `deadline` has come, and carry out effects in their order.
 package struct Destination: Sendable {
+    /// What is read of a log at once, in bytes.
+    static let chunkBytes = 256 * 1_024
+    /// How long a log rests after a read that brought nothing.
+    static let readPause = Duration.seconds(1)
+
     package let settings: DestinationSettings
-    package private(set) var gates = Gates()
-    package private(set) var status = DestinationStatus()
+    package internal(set) var gates = Gates()
+    package internal(set) var status = DestinationStatus()
+    /// When `timer` must be handled next; nil: not by itself.
+    package private(set) var deadline: Instant?
+
+    var backlogs: [Backlog]
+    var places = [Place(), Place()]
+    /// Batches of other logs since one of `bulk`.
+    var sinceBulk = 0
+    var forming: BatchForming
+    let requests: RequestBuilding
+    let readAheadBytes: Int
+    var random: SplitMix64
+    var lastID: UInt64 = 0
+    var connectionType = ConnectionType.unknown
+
+    var permission = Permission.none
+    var checksAreOff = false
+    /// No answer came, and since then no proof.
+    var isFailing = false
+    /// What reachability says of the connectivity gate.
+    var linkIsClosed = false
+    var peer: IPAddress?
+    var pathLostAt: Instant?
+    var check = Check.none
+    /// The check without events in flight.
+    var probe: UInt64?
+    var isStopped = false
+
+    var stage = FlushStage.first
+    var outage: Outage?
+    var wait: Wait?
+    var backOff: BackOff
+    var holds = HoldLadder()
+    var run: FlushRun?
+    /// What was settled while cursors cannot be made durable; nil while they can.
+    var undurable: (events: UInt64, bytes: Int)?
 
     /// Delivery from the given positions; logs not named begin at sequence number 1.
     ///
@@ -32,14 +76,81 @@ package struct Destination: Sendable {
         bodyAllowanceBytes: Int = 8 * 1_048_576, seed: UInt64
     ) {
         self.settings = settings
+        backlogs = positions.map { Backlog($0) }
+        // Two places with a batch in flight and one prepared, and what was read for up to three lanes.
+        let share = max(16 * 1_024, bodyAllowanceBytes / 7)
+        forming = BatchForming(settings, allowanceBytes: share)
+        readAheadBytes = min(forming.maximumBytes, share)
+        requests = RequestBuilding(settings, userAgent: userAgent)
+        random = SplitMix64(seed: seed)
+        backOff = BackOff(minimum: settings.retryMinimum, maximum: settings.retryMaximum)
     }
 
-    /// When `timer` must be handled next; nil: not by itself.
-    package var deadline: Instant? { nil }
-
     /// True where nothing is in flight.
-    package var isIdle: Bool { true }
+    package var isIdle: Bool { probe == nil && places.allSatisfy { $0.request == nil } }
+
+    /// True where everything that is durable is settled.
+    package var isDrained: Bool { backlogs.allSatisfy(\.isEmpty) }
 
     /// Takes an event and says what is to be done.
-    package mutating func handle(_ event: DeliveryEvent, at now: Instant) -> [DeliveryEffect] { [] }
+    package mutating func handle(_ event: DeliveryEvent, at now: Instant) -> [DeliveryEffect] {
+        var effects: [DeliveryEffect] = []
+        take(event, at: now, &effects)
+        advance(at: now, &effects)
+        updateStatus()
+        deadline = nextDeadline(after: now)
+        return effects
+    }
+
+    private mutating func take(_ event: DeliveryEvent, at now: Instant, _ effects: inout [DeliveryEffect]) {
+        switch event {
+        case .available(let log, let newest): extend(log, to: newest)
+        case .chunk(let id, let chunk): tookChunk(chunk, read: id, at: now)
+        case .readFailed(let id): tookChunk(nil, read: id, at: now)
+        case .answered(let id, let outcome): answered(id, outcome, at: now, &effects)
+        case .timer: break
+        case .checkDue: checkDue(&effects)
+        case .attempt: attempt(at: now)
+        case .connectivity(let connectivity): connectivityChanged(connectivity, at: now, &effects)
+        case .pathLost(let givingUp): pathLost(givingUpRequest: givingUp, at: now, &effects)
+        case .pathBack: pathBack()
+        case .reachable(let outage): becameReachable(outage, at: now, &effects)
+        case .connectionType(let type): connectionType = type
+        case .storage(let isDurable): storageChanged(isDurable, at: now, &effects)
+        case .pause: set(.paused, closed: true, at: now, &effects)
+        case .resume:
+            set(.paused, closed: false, at: now, &effects)
+            endWaits(at: now)
+        case .flush: endWaits(at: now)
+        case .stop: stop(&effects)
+        }
+    }
+
+    private mutating func updateStatus() {
+        status.isPaused = gates.isClosed(.paused)
+        status.isThrottled = wait?.cause == .throttled
+        status.isHeld = false
+        status.reason = gates.isClosed(.storage) ? .storage : .none
+        switch wait?.cause {
+        case .held(let reason):
+            status.isHeld = true
+            status.reason = reason
+        case .throttled: status.reason = .throttled
+        case .unanswered, nil: break
+        }
+        if status.isPaused { status.reason = .operator }
+        status.nextAttempt = permission == .none || blockingGate != nil ? nil : restrainedUntil
+    }
+
+    /// The end of the present wait or spread; nil where there is none.
+    private var restrainedUntil: Instant? {
+        let spread: Instant? = if case .spread(let until) = stage { until } else { nil }
+        return [wait?.until, spread].compactMap { $0 }.max()
+    }
+
+    private func nextDeadline(after now: Instant) -> Instant? {
+        guard !isStopped, permission != .none || check == .wanted else { return nil }
+        let restraint = permission == .none ? nil : restrainedUntil
+        return (backlogs.map(\.readableFrom) + [restraint]).compactMap { $0 }.filter { $0 > now }.min()
+    }
 }

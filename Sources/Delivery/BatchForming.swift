@@ -1,0 +1,106 @@
+internal import Bytes
+internal import Gates
+internal import Queue
+internal import Reachability
+
+/// Cuts batches from what was read of a log and renders their bodies.
+struct BatchForming: Sendable {
+    /// The most events in a batch.
+    let maximumEvents: Int
+    /// The most bytes in a body; an event that alone is longer goes alone.
+    let maximumBytes: Int
+    private let destination: String
+    private let layout: any BodyFormat.Type
+    private var enrichment: Enrichment
+
+    /// `allowanceBytes` bounds the body beside the settings.
+    init(_ settings: DestinationSettings, allowanceBytes: Int) {
+        destination = settings.name
+        layout = settings.format.layout
+        maximumEvents = min(settings.batchMaximumEvents, layout.maximumEvents)
+        maximumBytes = min(settings.batchMaximumBytes, allowanceBytes)
+        enrichment = Enrichment(settings.enrichWith)
+    }
+
+    /// True where what was read of a log makes a batch that could not be larger.
+    func isFull(_ backlog: borrowing Backlog) -> Bool {
+        backlog.records >= maximumEvents || backlog.aheadBytes >= maximumBytes
+    }
+
+    /// Takes the next batch from what was read; there must be a chunk.
+    ///
+    /// A batch without events accounts for sequence numbers that are quarantined or purged, and needs no request.
+    mutating func form(
+        from backlog: inout Backlog, sentConnectionType: ConnectionType, nonce: UInt64
+    ) -> Batch {
+        let first = backlog.unformed
+        let epoch = backlog.ahead[0].epoch
+        var body: [UInt8] = []
+        body.reserveCapacity(min(maximumBytes, backlog.aheadBytes * 2))
+        var events = 0
+        var purged: UInt64 = 0
+        var last = first
+        var hasUnmarked = false
+        while let chunk = backlog.ahead.first {
+            let end = append(
+                chunk, from: backlog.taken, backlog.marks, sentConnectionType, &events, &hasUnmarked, to: &body)
+            let isWhole = end == chunk.records.count
+            last = isWhole ? chunk.sequences.upperBound : chunk.records[end].sequence - 1
+            for range in chunk.purged where range.lowerBound <= last && range.upperBound >= first {
+                purged += min(range.upperBound, last) - max(range.lowerBound, first) + 1
+            }
+            guard isWhole else {
+                backlog.taken = end
+                break
+            }
+            backlog.dropChunk()
+        }
+        if events > 0 { body.append(layout.closing) }
+        backlog.formed(through: last)
+        var ledger = Ledger()
+        ledger.delivered = UInt64(events)
+        ledger.purged = purged
+        ledger.quarantined = last - first + 1 - ledger.delivered - ledger.purged
+        let id = (Hexadecimal.digits(epoch) + Array("-\(first)-".utf8) + Hexadecimal.digits(nonce)).text
+        return Batch(
+            id: id, log: backlog.log, sequences: first...last, ledger: ledger, body: body, hasUnmarked: hasUnmarked)
+    }
+
+    /// Appends the records of a chunk from `start` on while there is room; returns where it stopped.
+    private mutating func append(
+        _ chunk: Chunk, from start: Int, _ marks: Marks, _ sentConnectionType: ConnectionType,
+        _ events: inout Int, _ hasUnmarked: inout Bool, to body: inout [UInt8]
+    ) -> Int {
+        let stored = chunk.contexts.map { $0.gate(of: destination) }
+        for index in start..<chunk.records.count {
+            let record = chunk.records[index]
+            let size = record.range.count + enrichment.maximumBytes + 2
+            guard events == 0 || events < maximumEvents && body.count + size <= maximumBytes else { return index }
+            let gate = marks.gate(of: record.sequence, stored: stored[record.context])
+            hasUnmarked = hasUnmarked || gate == nil
+            body.append(events == 0 ? layout.opening : layout.separator)
+            let place = body.count
+            let facts = Enrichment.Facts(
+                gate: gate, connectionType: chunk.contexts[record.context].connectionType,
+                sentConnectionType: sentConnectionType, epoch: chunk.epoch, sequence: record.sequence,
+                acceptedAt: record.acceptedAt)
+            enrichment.append(chunk.bytes.span.extracting(record.range), facts, to: &body)
+            if layout.isLineBased { body.replaceLineBreaks(from: place) }
+            events += 1
+        }
+        return chunk.records.count
+    }
+}
+
+extension [UInt8] {
+    /// Replaces line feeds and carriage returns from `start` on by spaces; in JSON they stand only between tokens.
+    fileprivate mutating func replaceLineBreaks(from start: Int) {
+        for byte in [UInt8(ascii: "\n"), UInt8(ascii: "\r")] {
+            var at = start
+            while let place = span.firstIndex(of: byte, from: at) {
+                self[place] = UInt8(ascii: " ")
+                at = place + 1
+            }
+        }
+    }
+}

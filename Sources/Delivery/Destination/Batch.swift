@@ -1,0 +1,19 @@
+internal import Queue
+
+/// A run of events of one log that is sent together; its bytes never change.
+struct Batch: Sendable {
+    /// `<epoch>-<first>-<16 random hexadecimal digits>`.
+    let id: String
+    let log: LogName
+    /// All sequence numbers that it accounts for.
+    let sequences: ClosedRange<UInt64>
+    /// What becomes of them once it is acknowledged.
+    let ledger: Ledger
+    let body: [UInt8]
+    /// True where one of its events carries no mark.
+    let hasUnmarked: Bool
+    /// How often it was sent.
+    var attempts = 0
+    /// True where a try may have got to the destination.
+    var mayBeKnown = false
+}

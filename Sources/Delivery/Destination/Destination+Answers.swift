@@ -1,0 +1,189 @@
+internal import Bytes
+internal import Gates
+internal import Reachability
+internal import Time
+
+extension Destination {
+    mutating func answered(
+        _ request: UInt64, _ outcome: TransportOutcome, at now: Instant, _ effects: inout [DeliveryEffect]
+    ) {
+        if request == probe {
+            probe = nil
+            probeEnded(outcome, at: now, &effects)
+        } else if let place = places.firstIndex(where: { $0.request == request }) {
+            places[place].request = nil
+            switch outcome {
+            case .answer(let answer): batchAnswered(answer, place, at: now, &effects)
+            case .failed(let failure): batchFailed(failure, place, at: now, &effects)
+            }
+        }
+        if check == .riding(request) { endCheck(&effects) }
+    }
+
+    private mutating func probeEnded(
+        _ outcome: TransportOutcome, at now: Instant, _ effects: inout [DeliveryEffect]
+    ) {
+        switch outcome {
+        case .failed(let failure): noAnswer(failure.reason, failure.detail, at: now, &effects)
+        case .answer(let answer):
+            guard requests.isFromDestination(answer) else { return portal(answer, at: now, &effects) }
+            let refusal = AnswerTable.refusal(ofCheck: answer.status, isVerifiedPeer: answer.isVerifiedPeer)
+            guard let refusal else { return prove(answer, &effects) }
+            record(answer, at: now)
+            noAnswer(refusal, "the check was answered with \(answer.status)", at: now, &effects, isRecorded: true)
+        }
+    }
+
+    private mutating func batchFailed(
+        _ failure: TransportFailure, _ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]
+    ) {
+        if !failure.reason.isBeforeSending {
+            places[place].batch?.mayBeKnown = true
+        } else if let batch = places[place].batch, batch.hasUnmarked, !batch.mayBeKnown {
+            // The destination has not seen its id: its events can still be marked.
+            places[place].batch = nil
+        }
+        noAnswer(failure.reason, failure.detail, at: now, &effects)
+    }
+
+    private mutating func batchAnswered(
+        _ answer: TransportAnswer, _ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]
+    ) {
+        let isOurs = requests.isFromDestination(answer)
+        let verdict = AnswerTable.verdict(status: answer.status, isFromDestination: isOurs)
+        places[place].batch?.mayBeKnown = true
+        switch verdict {
+        case .portal: portal(answer, at: now, &effects)
+        case .connectivity(let reason):
+            record(answer, at: now)
+            noAnswer(reason, "the answer was \(answer.status)", at: now, &effects, isRecorded: true)
+        case .delivered:
+            prove(answer, &effects)
+            acknowledged(place, at: now, &effects)
+        case .wait, .again:
+            prove(answer, &effects)
+            throttle(answer, at: now, &effects)
+        case .bisect, .halve: hold(answer, .rejected, at: now, &effects)
+        case .reauthorise: hold(answer, .unauthorized, at: now, &effects)
+        case .hold(let reason): hold(answer, reason, at: now, &effects)
+        }
+    }
+
+    /// Tells reachability of a proof that is news to it.
+    private mutating func prove(_ answer: TransportAnswer, _ effects: inout [DeliveryEffect]) {
+        guard permission != .proved || check != .none || answer.peer != peer else { return }
+        peer = answer.peer
+        effects.append(.proved(by: answer.peer))
+    }
+
+    private mutating func acknowledged(_ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]) {
+        let batch = settle(place, at: now, &effects)
+        countUndurable(batch, at: now, &effects)
+        status.lastSuccess = now
+        status.attempts = 0
+        backOff.reset()
+        holds.reset()
+        if wait != nil {
+            wait = nil
+            if gates.isClosed(.destination) { effects.append(.notice(.released)) }
+            set(.destination, closed: false, at: now, &effects)
+            beginRun(at: now)
+        }
+        if permission != .none, isFailing {
+            isFailing = false
+            updateConnectivityGate(at: now, &effects)
+        }
+        if stage == .first { firstAcknowledged(at: now) }
+    }
+
+    private mutating func throttle(
+        _ answer: TransportAnswer, at now: Instant, _ effects: inout [DeliveryEffect]
+    ) {
+        record(answer, at: now)
+        let asked = RetryAfter.wait(in: answer.headers).map { $0 + random.duration(in: .zero...$0) }
+        let until = now + (asked ?? backOff.next(&random))
+        if wait?.cause != .throttled { effects.append(.notice(.throttled(status: answer.status, until: until))) }
+        begin(Wait(cause: .throttled, until: until, began: now), at: now, &effects)
+    }
+
+    private mutating func hold(
+        _ answer: TransportAnswer, _ reason: StateReason, at now: Instant, _ effects: inout [DeliveryEffect]
+    ) {
+        record(answer, at: now)
+        if reason == .proxy {
+            if check != .none {
+                effects.append(.failed(.proxy, detail: "the proxy answered with \(answer.status)"))
+            }
+        } else {
+            prove(answer, &effects)
+        }
+        if wait?.cause != .held(reason), let error = status.lastError {
+            effects.append(
+                .notice(.held(reason, status: answer.status, detail: error.detail, location: error.location)))
+        }
+        begin(Wait(cause: .held(reason), until: now + holds.next(&random), began: now), at: now, &effects)
+    }
+
+    private mutating func begin(_ wait: Wait, at now: Instant, _ effects: inout [DeliveryEffect]) {
+        self.wait = wait
+        run = nil
+        set(.destination, closed: true, at: now, &effects)
+        markAll(.destination)
+        reform()
+    }
+
+    private mutating func portal(
+        _ answer: TransportAnswer, at now: Instant, _ effects: inout [DeliveryEffect]
+    ) {
+        record(answer, at: now)
+        unanswered(at: now, &effects)
+        effects.append(.portal(detail: "an answer \(answer.status) without the expected field"))
+    }
+
+    /// No answer, or one that counts as none.
+    private mutating func noAnswer(
+        _ reason: StateReason, _ detail: String, at now: Instant, _ effects: inout [DeliveryEffect],
+        isRecorded: Bool = false
+    ) {
+        if !isRecorded {
+            status.lastError = DestinationStatus.LastError(
+                status: nil, detail: String(detail.prefix(2_048)), location: nil, at: now)
+        }
+        unanswered(at: now, &effects)
+        effects.append(.failed(reason, detail: detail))
+    }
+
+    /// Sending stops until reachability, or with checks turned off the back-off, allows it again.
+    private mutating func unanswered(at now: Instant, _ effects: inout [DeliveryEffect]) {
+        isFailing = true
+        run = nil
+        stage = .first
+        outage = nil
+        permission = permission != .none && checksAreOff ? .unproved : .none
+        if permission == .unproved {
+            let until = now + backOff.next(&random)
+            wait = Wait(
+                cause: wait?.cause ?? .unanswered, until: max(wait?.until ?? until, until), began: wait?.began ?? now)
+        }
+        updateConnectivityGate(at: now, &effects)
+        markAll(.connectivity)
+        reform()
+    }
+
+    private mutating func record(_ answer: TransportAnswer, at now: Instant) {
+        let body = Array(answer.body.prefix(2_048)).text
+        status.lastError = DestinationStatus.LastError(
+            status: answer.status, detail: body.isEmpty ? "status \(answer.status)" : body,
+            location: answer.headers.first(named: "Location").map { String($0.prefix(2_048)) }, at: now)
+    }
+}
+
+extension StateReason {
+    /// A failure of that kind comes before any byte of a request is sent.
+    fileprivate var isBeforeSending: Bool {
+        switch self {
+        case .refused, .dns, .tls, .noRoute, .link, .blackhole, .prohibited, .address: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,176 @@
+internal import Gates
+internal import Queue
+internal import Time
+
+extension Destination {
+    mutating func extend(_ log: LogName, to newest: UInt64) {
+        if let index = backlogs.firstIndex(where: { $0.log == log }) {
+            backlogs[index].extend(to: newest)
+        } else {
+            backlogs.append(Backlog(LogPosition(log: log, low: 1, newest: 0)))
+            backlogs[backlogs.count - 1].extend(to: newest)
+        }
+    }
+
+    mutating func tookChunk(_ chunk: Chunk?, read id: UInt64, at now: Instant) {
+        guard let index = backlogs.firstIndex(where: { $0.read == id }) else { return }
+        if let chunk {
+            precondition(chunk.log == backlogs[index].log)
+            backlogs[index].took(chunk)
+        } else {
+            backlogs[index].readNothing(tryAgainAt: now + Self.readPause)
+        }
+    }
+
+    /// A closed gate that forbids every batch, that of a check as well.
+    var blockingGate: Gate? {
+        [.consent, .policy, .paused, .storage].first { gates.isClosed($0) }
+    }
+
+    /// Only one request may be in flight until it is known how it ends.
+    private var isSingle: Bool { wait != nil || stage == .first || stage == .firstDone }
+
+    /// Sends, settles and reads what can be now.
+    mutating func advance(at now: Instant, _ effects: inout [DeliveryEffect]) {
+        guard !isStopped else { return }
+        if check == .wanted { beginCheck(at: now, &effects) }
+        guard permission != .none, blockingGate == nil, (wait.map { $0.until <= now } ?? true) else { return }
+        if stage == .first, isDrained { stage = .open }
+        if case .spread(let until) = stage {
+            guard until <= now else { return }
+            stage = .open
+        }
+        let wasTried = places.map { $0.batch != nil }
+        for place in wasTried[Place.urgent] || !wasTried[Place.rest] ? [0, 1] : [1, 0] {
+            guard !isSingle || isIdle else { return }
+            fill(place, at: now, &effects)
+        }
+        guard !isSingle else { return }
+        for place in places.indices { prepare(place, at: now) }
+        for index in backlogs.indices { read(index, at: now, &effects) }
+    }
+
+    /// Sends the place's batch, or the next, where nothing is in flight there; true where it did.
+    @discardableResult
+    mutating func fill(_ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]) -> Bool {
+        while places[place].request == nil {
+            if places[place].batch == nil {
+                let prepared = places[place].prepared.take()
+                guard let batch = prepared ?? formNext(place, at: now, &effects) else { return false }
+                places[place].batch = batch
+            }
+            if places[place].batch?.ledger.delivered == 0 {
+                settle(place, at: now, &effects)
+            } else {
+                send(place, at: now, &effects)
+                return true
+            }
+        }
+        return false
+    }
+
+    private mutating func send(_ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]) {
+        guard var batch = places[place].batch else { preconditionFailure("nothing to send") }
+        if permission == .none || wait != nil { beginRun(at: now) }
+        batch.attempts += 1
+        status.attempts += 1
+        let id = newID()
+        places[place].batch = batch
+        places[place].request = id
+        effects.append(.send(requests.post(batch, id: id)))
+    }
+
+    /// Cuts the next batch for a place; nil where nothing is queued, or nothing is read yet.
+    private mutating func formNext(_ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]) -> Batch? {
+        guard let index = nextLog(place, at: now) else { return nil }
+        guard !backlogs[index].ahead.isEmpty else {
+            read(index, at: now, &effects)
+            return nil
+        }
+        return form(index)
+    }
+
+    /// Cuts the batch after the one in flight where it would not grow by waiting.
+    private mutating func prepare(_ place: Int, at now: Instant) {
+        guard places[place].request != nil, places[place].prepared == nil, let index = nextLog(place, at: now),
+            !backlogs[index].ahead.isEmpty, forming.isFull(backlogs[index])
+        else { return }
+        places[place].prepared = form(index)
+    }
+
+    private mutating func form(_ index: Int) -> Batch {
+        if Place.index(of: backlogs[index].log) == Place.rest {
+            sinceBulk = backlogs[index].log == .bulk ? 0 : sinceBulk + 1
+        }
+        return forming.form(from: &backlogs[index], sentConnectionType: connectionType, nonce: random.next())
+    }
+
+    /// The log whose turn it is: of the rest `bulk` when nothing else waits, and at least every eighth time.
+    private func nextLog(_ place: Int, at now: Instant) -> Int? {
+        let waiting = backlogs.indices.filter { index in
+            let backlog = backlogs[index]
+            return Place.index(of: backlog.log) == place && backlog.hasUnformed
+                && (!backlog.ahead.isEmpty || (backlog.readableFrom.map { $0 <= now } ?? true))
+        }
+        let bulk = waiting.first { backlogs[$0].log == .bulk }
+        if let bulk, sinceBulk >= 7 { return bulk }
+        return waiting.first { $0 != bulk } ?? bulk
+    }
+
+    /// Events wait that a batch could be made of now.
+    func hasQueued(at now: Instant) -> Bool {
+        places.indices.contains { places[$0].batch != nil || nextLog($0, at: now) != nil }
+    }
+
+    private mutating func read(_ index: Int, at now: Instant, _ effects: inout [DeliveryEffect]) {
+        guard backlogs[index].mayRead(limitBytes: readAheadBytes, at: now) else { return }
+        let id = newID()
+        backlogs[index].beginRead(id)
+        effects.append(
+            .read(
+                id: id, backlogs[index].log, from: backlogs[index].unread,
+                limitBytes: min(Self.chunkBytes, readAheadBytes)))
+    }
+
+    /// Counts the place's batch as disposed of, and returns it.
+    @discardableResult
+    mutating func settle(_ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]) -> Batch {
+        guard let batch = places[place].batch.take(),
+            let index = backlogs.firstIndex(where: { $0.log == batch.log })
+        else { preconditionFailure("nothing to settle") }
+        precondition(backlogs[index].low == batch.sequences.lowerBound)
+        backlogs[index].settle(through: batch.sequences.upperBound)
+        effects.append(.settle(batch.log, through: batch.sequences.upperBound, batch.ledger))
+        advanceRun(by: batch.ledger.delivered, at: now, &effects)
+        return batch
+    }
+
+    /// Lets go of what is read and prepared, so that it is formed anew, with the marks of now.
+    mutating func reform() {
+        for place in places.indices { places[place].prepared = nil }
+        for index in backlogs.indices {
+            let kept = places.compactMap(\.batch).first { $0.log == backlogs[index].log }
+            backlogs[index].rewind(to: kept.map { $0.sequences.upperBound + 1 } ?? backlogs[index].low)
+        }
+    }
+
+    mutating func newID() -> UInt64 {
+        lastID += 1
+        return lastID
+    }
+
+    mutating func beginRun(at now: Instant) {
+        guard run == nil, !isDrained else { return }
+        run = FlushRun(began: now, targets: backlogs.map { ($0.log, $0.newest) })
+    }
+
+    private mutating func advanceRun(by events: UInt64, at now: Instant, _ effects: inout [DeliveryEffect]) {
+        guard var current = run else { return }
+        current.events += events
+        let isOver = current.targets.allSatisfy { target in
+            backlogs.contains { $0.log == target.log && $0.low > target.newest }
+        }
+        run = isOver ? nil : current
+        if isOver { effects.append(.notice(.flushed(events: current.events, over: now - current.began))) }
+    }
+}
