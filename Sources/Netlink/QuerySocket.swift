@@ -68,14 +68,18 @@ package final class QuerySocket: RoutingInformation {
     }
 
     /// Sends a question and reads on until the first message of its sequence number.
+    ///
+    /// An error that comes with an explanation is about the question: a blackhole route, too, is EINVAL, but bare.
     private func ask(_ request: [UInt8]) throws(NetlinkError) -> Answer {
         try send(request)
         for _ in 0..<Self.datagramsMaximum {
-            var reader = MessageReader(buffer, count: try receive())
+            let count = try receive()
+            var reader = MessageReader(buffer, count: count)
             while let message = reader.next() {
                 guard message.sequence == sequence else { continue }
                 guard message.type == NLMSG_ERROR else { return .message(message) }
                 guard let number = Decoder.errorNumber(message, in: buffer), number != 0 else { throw .malformed }
+                guard Int32(message.flags) & NLM_F_ACK_TLVS == 0 else { throw .call(Errno(code: number)) }
                 return .refused(number)
             }
         }
@@ -88,7 +92,8 @@ package final class QuerySocket: RoutingInformation {
         var links: [LinkInfo] = []
         var interrupted = false
         for _ in 0..<Self.datagramsMaximum {
-            var reader = MessageReader(buffer, count: try receive())
+            let count = try receive()
+            var reader = MessageReader(buffer, count: count)
             while let message = reader.next() {
                 guard message.sequence == sequence else { continue }
                 interrupted = interrupted || Int32(message.flags) & NLM_F_DUMP_INTR != 0

@@ -4,12 +4,15 @@ internal import CLinux
 /// Questions to the kernel, whole datagrams; header fields that do not matter are zero, as strict checking wants.
 enum Request {
     /// RTM_GETROUTE for one address; `matching` sets RTM_F_FIB_MATCH.
+    ///
+    /// RTM_F_LOOKUP_TABLE, without which IPv4 says `main` of every table, is an error for IPv6.
     static func route(to address: IPAddress, matching: Bool, sequence: UInt32) -> [UInt8] {
         var body: [UInt8] = [
             address.isIPv6 ? Decoder.familyIPv6 : Decoder.familyIPv4, UInt8(address.bytes.count * 8),
         ]
         body.appendZeros(6)
-        body.appendNative(UInt32(RTM_F_LOOKUP_TABLE) | (matching ? UInt32(RTM_F_FIB_MATCH) : 0))
+        body.appendNative(
+            (address.isIPv6 ? 0 : UInt32(RTM_F_LOOKUP_TABLE)) | (matching ? UInt32(RTM_F_FIB_MATCH) : 0))
         body.appendNative(UInt16(4 + address.bytes.count))
         body.appendNative(UInt16(RTA_DST.rawValue))
         body += address.bytes
