@@ -76,7 +76,7 @@ let package = Package(
             ]),
         module("Simulator", ["Bytes", "Time", "Posix", "Reachability", "Gates", "Queue", "Delivery", "Daemon"]),
 
-        .executableTarget(name: "uplinkd", dependencies: ["Daemon"], swiftSettings: safe),
+        .executableTarget(name: "uplinkd", dependencies: ["Daemon", "Posix"], swiftSettings: safe),
         .executableTarget(name: "uplinkctl", dependencies: ["ControlClient"], swiftSettings: safe),
 
         tests("BytesTests", ["Bytes", "Time"]),

@@ -1,3 +1,3 @@
 // uplinkd: the daemon's entry.
 //
-// May import: Daemon.
+// May import: Daemon, Posix.

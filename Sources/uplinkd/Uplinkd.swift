@@ -1,4 +1,9 @@
+internal import Daemon
+internal import Posix
+
 @main
 enum Uplinkd {
-    static func main() {}
+    static func main() {
+        Process.exit(Daemon.run(Array(CommandLine.arguments.dropFirst())).rawValue)
+    }
 }

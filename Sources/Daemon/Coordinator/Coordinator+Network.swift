@@ -50,29 +50,26 @@ extension Coordinator {
     }
 
     mutating func feed(_ index: Int, _ event: ReachabilityEvent, at now: Instant) {
-        let typeBefore = units[index].reachability.connectionType
-        for effect in units[index].reachability.handle(event, at: now) {
-            carryOut(effect, index, at: now)
-        }
-        let type = units[index].reachability.connectionType
-        if type != typeBefore { feed(index, delivery: .connectionType(type), at: now) }
-        if index == 0, type != connectionType { updateContext(at: now) }
+        let before = (units[index].reachability.connectionType, units[index].reachability.connectivity)
+        let reached = units[index].reachability.handle(event, at: now)
+        let after = (units[index].reachability.connectionType, units[index].reachability.connectivity)
+        if after.0 != before.0 { feed(index, delivery: .connectionType(after.0), at: now) }
+        if after.1 != before.1 { feed(index, delivery: .connectivity(after.1), at: now) }
+        updateContext(at: now)
+        for effect in reached { carryOut(effect, index, at: now) }
     }
 
     private mutating func carryOut(_ effect: ReachabilityEffect, _ index: Int, at now: Instant) {
         switch effect {
         case .check: feed(index, delivery: .checkDue, at: now)
-        case .attempt:
-            feed(index, delivery: .reachable, at: now)
-            feed(index, delivery: .flush, at: now)
+        case .attempt: feed(index, delivery: .attempt, at: now)
         case .evaluate(let resolving): evaluate(index, resolving: resolving, at: now)
         case .markDirty: settle.mark(at: now)
         case .changed(let from, let to, let reason):
             announce(index, from, to, reason)
-            feed(index, delivery: .state(to), at: now)
-            updateContext(at: now)
-        case .pathLost(let givingUp): feed(index, delivery: .pathLost(giveUpRequest: givingUp), at: now)
-        case .pathBack, .reachable: feed(index, delivery: .reachable, at: now)
+        case .pathLost(let givingUp): feed(index, delivery: .pathLost(givingUpRequest: givingUp), at: now)
+        case .pathBack: feed(index, delivery: .pathBack, at: now)
+        case .reachable(let outage): feed(index, delivery: .reachable(outage), at: now)
         case .dropConnections: effects.append(.dropConnections(destination: units[index].name))
         }
     }

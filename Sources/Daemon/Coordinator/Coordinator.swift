@@ -79,6 +79,12 @@ package struct Coordinator {
         return takeEffects()
     }
 
+    /// Gives up what a destination has in flight; its events stay queued.
+    package mutating func giveUpRequests(_ index: Int, at now: Instant) -> [CoordinatorEffect] {
+        feed(index, delivery: .pathLost(givingUpRequest: true), at: now)
+        return takeEffects()
+    }
+
     mutating func takeEffects() -> [CoordinatorEffect] {
         let taken = effects
         effects.removeAll(keepingCapacity: true)

@@ -1,0 +1,69 @@
+internal import Configuration
+internal import Control
+internal import HTTPTransport
+internal import Posix
+internal import Queue
+internal import SystemdService
+
+/// The reload: the configuration is read and checked whole on the disk's thread, then taken, or refused.
+extension LoopThread {
+    func reload(_ done: @escaping (ReloadVerdict) -> Void) {
+        reloading.append(done)
+        guard reloading.count == 1 else { return }
+        manager.reloading()
+        requests.post(.loadSettings(path: configurationPath))
+    }
+
+    func took(_ loaded: LoadedSettings) {
+        for problem in loaded.problems {
+            log.log(
+                .configurationProblem(
+                    isError: problem.severity == .error, at: "\(problem.origin)", problem.message))
+        }
+        guard loaded.configuration != nil else {
+            log.log(.reloadRefused(errors: loaded.errors.count, first: loaded.errors.first.map { "\($0)" } ?? ""))
+            return endReload(.refused(errors: loaded.errors.map { "\($0)" }))
+        }
+        for notice in loaded.fileNotices { log.log(notice) }
+        upcoming = loaded
+        let kept = UnitMaker(loaded, snapshot, keeping: coordinator.units, at: loop.now).units
+        let changing = coordinator.units.indices.filter { index in
+            !kept.contains { $0.delivery.settings == coordinator.units[index].delivery.settings }
+        }
+        for index in changing { perform(coordinator.giveUpRequests(index, at: loop.now)) }
+        requests.post(.destinations(loaded.destinations.map(\.settings.name)))
+    }
+
+    /// The disk's thread has settled all that was sent before, so its cursors are where delivery goes on.
+    func destinationsTaken(_ newSnapshot: QueueSnapshot) {
+        snapshot = newSnapshot
+        guard let loaded = upcoming, let before = settings.configuration, let after = loaded.configuration else {
+            return
+        }
+        upcoming = nil
+        let changes = Configuration.changes(from: before, to: after)
+        settings = loaded
+        applyTrust()
+        let units = UnitMaker(loaded, newSnapshot, keeping: coordinator.units, at: loop.now).units
+        perform(coordinator.replaceUnits(units, at: loop.now))
+        log.log(.reloaded(changes: changes.map { "\($0)" }))
+        endReload(
+            .taken(
+                changed: changes.filter { !$0.needsRestart }.map { "\($0)" },
+                needsRestart: changes.filter(\.needsRestart).map { "\($0)" },
+                warnings: loaded.warnings.map { "\($0)" }))
+    }
+
+    func applyTrust() {
+        for files in settings.destinations {
+            if let trust = files.trust { transport.setTrust(trust, destination: files.settings.name) }
+        }
+    }
+
+    private func endReload(_ verdict: ReloadVerdict) {
+        manager.ready(status: statusSentence())
+        let waiting = reloading
+        reloading = []
+        for done in waiting { done(verdict) }
+    }
+}

@@ -1,0 +1,152 @@
+internal import Bytes
+internal import Configuration
+internal import Control
+internal import HTTPTransport
+internal import Posix
+internal import Queue
+internal import Reactor
+internal import SystemdService
+internal import Time
+
+/// The start: configuration, queue, sockets, network; ready only when all of it stands.
+struct Startup {
+    private let configurationPath: String
+    private let manager = ServiceManager()
+
+    init(configurationPath: String) { self.configurationPath = configurationPath }
+
+    /// Runs the daemon until it is told to stop.
+    func run() -> ExitStatus {
+        Process.setFileMask(0o077)
+        Process.ignoreFatalWriteSignals()
+        Process.limitArenas(2)
+        do throws(StartError) {
+            // Signals first: threads made later must have them blocked.
+            let signals = try calling { () throws(Errno) in
+                try SignalSource([.terminate, .interrupt, .hangUp])
+            }
+            try startTransport()
+            let log = LogThread()
+            do throws(StartError) {
+                try serve(signals, log)
+                return .stopped
+            } catch {
+                return report(error, log)
+            }
+        } catch {
+            try? StandardStream.error.write(Array("uplinkd: \(error.sentence)\n".utf8))
+            return error.exitStatus
+        }
+    }
+
+    private func startTransport() throws(StartError) {
+        do throws(HTTPTransportError) {
+            _ = try Libcurl.start()
+        } catch {
+            throw .transport(error)
+        }
+    }
+
+    private func serve(_ signals: consuming SignalSource, _ log: LogThread) throws(StartError) {
+        log.log(.started(version: Version.text, configuration: configurationPath))
+        let loaded = LoadedSettings(path: configurationPath)
+        for problem in loaded.problems {
+            let isError = problem.severity == .error
+            log.log(.configurationProblem(isError: isError, at: "\(problem.origin)", problem.message))
+        }
+        guard let configuration = loaded.configuration else { throw .configuration(loaded.problems) }
+        for notice in loaded.fileNotices { log.log(notice) }
+        let (requests, replies) = try calling { () throws(Errno) in
+            (try Mailbox<DiskRequest>(), try Mailbox<DiskReply>())
+        }
+        let pulse = DiskPulse()
+        let disk = DiskThread.start(
+            QueueSettings(configuration), requests: requests, replies: replies, pulse: pulse)
+        let (recovery, snapshot) = try awaitQueue(replies)
+        let thread = try calling { () throws(Errno) in
+            try LoopThread(
+                LoopThread.Parts(
+                    loop: try EventLoop(), requests: requests, replies: replies, pulse: pulse, log: log,
+                    manager: manager, configurationPath: configurationPath, settings: loaded, snapshot: snapshot))
+        }
+        try listen(thread, configuration)
+        let watch = try calling { () throws(Errno) in try SignalWatch(signals, on: thread) }
+        thread.report(recovery)
+        log.log(.ready(destinations: loaded.destinations.count, queued: thread.queuedEvents))
+        manager.ready(status: thread.statusSentence())
+        thread.feedWatchdog()
+        try calling { () throws(Errno) in try thread.loop.run() }
+        watch.stop()
+        if thread.diskHasStopped { disk.join() }
+    }
+
+    /// Waits for the disk's thread; a recovery that takes long is told to the service manager.
+    private func awaitQueue(
+        _ replies: Mailbox<DiskReply>
+    ) throws(StartError) -> (RecoveryReport, QueueSnapshot) {
+        while true {
+            for reply in replies.drain(waitingAtMost: .seconds(5)) {
+                switch reply {
+                case .opened(let recovery, let snapshot): return (recovery, snapshot)
+                case .openFailed(let error): throw .queue(error)
+                default: preconditionFailure("the disk's thread spoke before it opened the queue")
+                }
+            }
+            manager.status("opening the queue")
+        }
+    }
+
+    /// Takes the sockets that systemd passed, and binds those that it did not.
+    private func listen(_ thread: LoopThread, _ configuration: Configuration) throws(StartError) {
+        let intake = configuration.intake
+        let control = configuration.control
+        var passed: PassedSockets
+        do throws(PassedSocketError) {
+            passed = try PassedSockets.take()
+        } catch {
+            throw .passed(error)
+        }
+        let events = try socket(
+            passed.events.take(), intake.socket, mode: intake.socketMode, group: intake.socketGroup)
+        let operators = try socket(
+            passed.control.take(), control.socket, mode: control.socketMode, group: control.socketGroup)
+        do throws(Errno) {
+            try thread.intake.listen(taking: events)
+            let server = ControlServer(on: thread.loop, delegate: thread)
+            try server.listen(taking: operators)
+            thread.control = server
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    private func socket(
+        _ passed: consuming FileDescriptor?, _ path: String, mode: UInt32, group: String?
+    ) throws(StartError) -> FileDescriptor {
+        if let passed = consume passed { return passed }
+        do throws(BindError) {
+            return try UnixListener.bind(path, mode: mode, group: group)
+        } catch {
+            throw .socket(error)
+        }
+    }
+
+    private func report(_ error: StartError, _ log: LogThread) -> ExitStatus {
+        log.log(.startFailed(error.sentence, errno: error.errno))
+        log.flushAndStop(atMost: .seconds(2))
+        manager.failed(status: error.sentence, errno: error.errno)
+        if error.exitStatus == .configuration, Process.environment("LISTEN_FDS") != nil {
+            // A client that waits on the socket would start the daemon at once again, until systemd gives the socket up.
+            Clock.sleep(.seconds(1))
+        }
+        return error.exitStatus
+    }
+
+    private func calling<Result: ~Copyable>(_ body: () throws(Errno) -> Result) throws(StartError) -> Result {
+        do throws(Errno) {
+            return try body()
+        } catch {
+            throw .system(error)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+internal import Configuration
+internal import Delivery
+
+extension DestinationSettings {
+    /// The settings of a section of the configuration, with the contents of the files that it names.
+    init(
+        _ section: DestinationSection, token: [UInt8]?, reader: inout FileReader
+    ) throws(DeliveryError) {
+        guard let url = section.url else { throw .url("") }
+        self.init(name: section.name, url: try DestinationURL(url.text))
+        if let format = Format(rawValue: section.format.rawValue) { self.format = format }
+        batchMaximumEvents = section.batchMaximumEvents
+        batchMaximumBytes = section.batchMaximumBytes
+        gzipLevel =
+            switch section.compression {
+            case .none: nil
+            case .gzip(let level): level
+            }
+        enrichWith = section.enrichWith.compactMap { Member(rawValue: $0.rawValue) }
+        headers = section.headers.map { HeaderField(name: $0.name, value: $0.value) }
+        self.token = token
+        connectTimeout = section.connectTimeout
+        timeout = section.timeout
+        retryMinimum = section.retryMinimum
+        retryMaximum = section.retryMaximum
+        flushSpread =
+            switch section.flushSpread {
+            case .automatic: .automatic
+            case .limit(let span): .fixed(span)
+            }
+        allowsPlainHTTP = section.plainHTTP
+        if let expected = section.expectHeader {
+            expectHeader = try ExpectedHeader(expected.name + (expected.value.map { ": " + $0 } ?? ""))
+        }
+        checkURL = try section.checkURL.map { check throws(DeliveryError) in try DestinationURL(check.text) }
+        authority = reader.authority(of: section)
+        try check()
+    }
+}

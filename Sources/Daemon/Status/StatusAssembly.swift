@@ -1,0 +1,112 @@
+internal import Bytes
+internal import Control
+internal import Delivery
+internal import Posix
+internal import Queue
+internal import Reachability
+internal import Time
+
+/// Puts together what status shows, from the coordinator and the newest snapshot of the queue.
+struct StatusAssembly {
+    let report: StatusReport
+
+    init(_ thread: LoopThread) {
+        let now = thread.loop.now
+        let clock = WallClock(at: now)
+        let statistics = thread.intake.statistics
+        let storage = Self.storage(thread, at: now)
+        let destinations = thread.coordinator.units.map { Self.destination($0, thread.snapshot, clock) }
+        report = StatusReport(
+            version: Version.text, uptime: now - thread.began,
+            state: thread.isStopping ? .stopping : storage.state == .ok ? .running : .degraded,
+            isClockSynchronised: Clock.isSynchronised,
+            network: NetworkReport(
+                connectionType: thread.coordinator.connectionType.name,
+                since: clock.time(of: thread.coordinator.connectionTypeSince)),
+            intake: IntakeReport(
+                accepted: statistics.accepted, refused: statistics.refused, duplicates: statistics.duplicates,
+                connections: statistics.connections),
+            destinations: destinations + Self.removed(thread.snapshot, clock),
+            queue: Self.queue(thread.snapshot), storage: storage, consent: [:])
+    }
+
+    private static func destination(
+        _ unit: DestinationUnit, _ snapshot: QueueSnapshot, _ clock: WallClock
+    ) -> DestinationReport {
+        let status = unit.delivery.status
+        let reason = status.reason == .none ? unit.reachability.reason : status.reason
+        var report = DestinationReport(
+            name: unit.name, state: unit.reachability.state.rawValue, reason: reason.rawValue,
+            since: clock.time(of: unit.reachability.since))
+        if status.isThrottled { report.flags.append(.throttled) }
+        if status.isHeld { report.flags.append(.held) }
+        if status.isPaused { report.flags.append(.paused) }
+        report.ledger = ledger(of: unit.name, snapshot)
+        report.lastSuccess = status.lastSuccess.map(clock.time)
+        report.lastError = status.lastError.map { error in
+            DestinationReport.Failure(
+                status: error.status, detail: error.detail, location: error.location, at: clock.time(of: error.at))
+        }
+        report.nextAttemptAt = (status.nextAttempt ?? unit.reachability.deadline).map(clock.time)
+        report.attempts = UInt64(status.attempts)
+        return report
+    }
+
+    /// Destinations that the configuration no longer names, but for which events are kept.
+    private static func removed(_ snapshot: QueueSnapshot, _ clock: WallClock) -> [DestinationReport] {
+        Set(snapshot.cursors.filter(\.isRemoved).map(\.destination)).sorted().map { name in
+            var report = DestinationReport(
+                name: name, state: DestinationState.unknown.rawValue, reason: StateReason.none.rawValue, since: nil)
+            report.flags = [.removed]
+            report.ledger = ledger(of: name, snapshot)
+            return report
+        }
+    }
+
+    private static func ledger(of name: String, _ snapshot: QueueSnapshot) -> DestinationReport.Ledger {
+        var sum = DestinationReport.Ledger()
+        for cursor in snapshot.cursors where cursor.destination == name {
+            sum.accepted += cursor.accepted
+            sum.queued += cursor.queued
+            sum.delivered += cursor.ledger.delivered
+            sum.dead += cursor.ledger.dead
+            sum.expired += cursor.ledger.expired
+            sum.evicted += cursor.ledger.evicted
+            sum.purged += cursor.ledger.purged
+            sum.quarantined += cursor.ledger.quarantined
+        }
+        return sum
+    }
+
+    private static func queue(_ snapshot: QueueSnapshot) -> QueueReport {
+        let logs = snapshot.logs.map { ($0.name.text, QueueReport.Log(events: $0.events, bytes: $0.bytes)) }
+        return QueueReport(
+            bytes: snapshot.bytes, limitBytes: snapshot.limit, logs: Dictionary(uniqueKeysWithValues: logs), room: nil)
+    }
+
+    private static func storage(_ thread: LoopThread, at now: Instant) -> StorageReport {
+        let snapshot = thread.snapshot
+        let lastSync = Duration.microseconds(snapshot.lastSyncMicroseconds)
+        let age = thread.pulse.age(at: Clock.now)
+        let detail = snapshot.lastError.map { "\($0)" }
+        switch snapshot.storage {
+        case .failing: return StorageReport(state: .failing, lastSync: lastSync, detail: detail)
+        case .full: return StorageReport(state: .full, lastSync: lastSync, detail: detail)
+        case .good where age > .seconds(1):
+            let text = "the disk has not answered for \(age.milliseconds / 1_000) s"
+            return StorageReport(state: .slow, lastSync: lastSync, detail: text)
+        case .good: return StorageReport(state: .ok, lastSync: lastSync, detail: nil)
+        }
+    }
+}
+
+/// Wall times of instants, by how the two clocks stand now.
+struct WallClock {
+    private let offset: Int64
+
+    init(at now: Instant) { offset = Clock.wall.milliseconds - now.nanoseconds / 1_000_000 }
+
+    func time(of instant: Instant) -> WallTime {
+        WallTime(milliseconds: instant.nanoseconds / 1_000_000 + offset)
+    }
+}

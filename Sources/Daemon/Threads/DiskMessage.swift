@@ -1,0 +1,30 @@
+internal import Configuration
+internal import HTTPTransport
+internal import Queue
+
+/// What the loop's thread asks of the disk's.
+enum DiskRequest: Sendable {
+    case commit(ordinal: UInt64, [OpenBatch])
+    case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
+    case settle(destination: String, LogName, through: UInt64, Ledger)
+    /// Read the configuration and the files that it names.
+    case loadSettings(path: String)
+    /// These are the destinations from now on.
+    case destinations([String])
+    /// Sync the cursors and end.
+    case stop
+}
+
+/// What the disk's thread tells the loop's.
+enum DiskReply: Sendable {
+    case opened(RecoveryReport, QueueSnapshot)
+    case openFailed(QueueError)
+    case committed(ordinal: UInt64, [CommitOutcome], [OpenBatch])
+    case chunk(destination: String, id: UInt64, Chunk?)
+    case readFailed(destination: String, id: UInt64, QueueError)
+    case snapshot(QueueSnapshot)
+    case settings(LoadedSettings)
+    /// The destinations are taken; the snapshot has their cursors.
+    case destinations(QueueSnapshot)
+    case stopped
+}

@@ -1,0 +1,127 @@
+internal import Queue
+internal import Posix
+internal import Reactor
+internal import Time
+
+/// The disk's thread: the only one that touches the queue's files.
+///
+/// It does what waits in this order: commits, one read for delivery, one slice of housekeeping. It never waits for the
+/// loop's thread.
+final class DiskThread {
+    /// A snapshot goes out at most this often while work comes in.
+    private static let snapshotInterval = Duration.milliseconds(100)
+
+    private let queue: Queue
+    private let requests: Mailbox<DiskRequest>
+    private let replies: Mailbox<DiskReply>
+    private let pulse: DiskPulse
+    private let ageClock: AgeClock
+    private var reads: [DiskRequest] = []
+    private var lastSnapshot = Instant(nanoseconds: 0)
+    private var snapshotIsDue = false
+    private var isStopping = false
+
+    /// Starts the thread; it opens the queue, tells how that went, and serves requests until `stop`.
+    static func start(
+        _ settings: QueueSettings, requests: Mailbox<DiskRequest>, replies: Mailbox<DiskReply>, pulse: DiskPulse
+    ) -> Posix.Thread {
+        Posix.Thread(name: "disk") {
+            pulse.begin()
+            do throws(QueueError) {
+                let queue = try Queue.open(
+                    FileStorage(root: settings.directory), options: settings.options,
+                    destinations: settings.destinations, at: Clock.wall, randomBits: SystemRandom.bits)
+                let thread = DiskThread(queue, requests, replies, pulse)
+                replies.post(.opened(queue.recovery, queue.snapshot))
+                thread.run()
+            } catch {
+                replies.post(.openFailed(error))
+            }
+        }
+    }
+
+    private init(
+        _ queue: Queue, _ requests: Mailbox<DiskRequest>, _ replies: Mailbox<DiskReply>, _ pulse: DiskPulse
+    ) {
+        self.queue = queue
+        self.requests = requests
+        self.replies = replies
+        self.pulse = pulse
+        ageClock = AgeClock(restoring: queue.recovery)
+    }
+
+    private func run() {
+        pulse.end()
+        while !isStopping {
+            let waiting = take()
+            pulse.begin()
+            serve(waiting)
+            pulse.end()
+        }
+        pulse.begin()
+        queue.close()
+        pulse.end()
+        replies.post(.snapshot(queue.snapshot))
+        replies.post(.stopped)
+    }
+
+    /// What waits; blocks until there is something, or until housekeeping or a snapshot is due.
+    private func take() -> [DiskRequest] {
+        if !reads.isEmpty { return requests.drain() }
+        let now = Clock.now
+        var next = queue.housekeep(at: now)
+        if snapshotIsDue {
+            let due = lastSnapshot + Self.snapshotInterval
+            if due <= now { sendSnapshot(at: now) } else { next = min(next ?? due, due) }
+        }
+        guard let next else { return requests.drain(waitingAtMost: .seconds(86_400)) }
+        return next <= now ? requests.drain() : requests.drain(waitingAtMost: next - now)
+    }
+
+    private func serve(_ waiting: [DiskRequest]) {
+        for request in waiting {
+            if case .commit(let ordinal, let batches) = request { commit(ordinal, batches) }
+        }
+        for request in waiting { settle(request) }
+        if !reads.isEmpty { read(reads.removeFirst()) }
+    }
+
+    private func commit(_ ordinal: UInt64, _ sealed: [OpenBatch]) {
+        var batches = sealed
+        let wall = Clock.wall
+        let outcomes = queue.commit(&batches, at: wall, age: ageClock.milliseconds(at: Clock.now))
+        replies.post(.committed(ordinal: ordinal, outcomes, batches))
+        snapshotIsDue = true
+    }
+
+    /// Everything but commits, which went before.
+    private func settle(_ request: DiskRequest) {
+        switch request {
+        case .commit: return
+        case .read: reads.append(request)
+        case .settle(let destination, let log, let through, let ledger):
+            queue.settle(destination: destination, log: log, through: through, ledger)
+            snapshotIsDue = true
+        case .loadSettings(let path): replies.post(.settings(LoadedSettings(path: path)))
+        case .destinations(let names):
+            queue.setDestinations(names)
+            replies.post(.destinations(queue.snapshot))
+        case .stop: isStopping = true
+        }
+    }
+
+    private func read(_ request: DiskRequest) {
+        guard case .read(let destination, let id, let log, let from, let limit) = request else { return }
+        do throws(QueueError) {
+            replies.post(.chunk(destination: destination, id: id, try queue.read(log, from: from, limit: limit)))
+        } catch {
+            replies.post(.readFailed(destination: destination, id: id, error))
+        }
+    }
+
+    private func sendSnapshot(at now: Instant) {
+        snapshotIsDue = false
+        lastSnapshot = now
+        replies.post(.snapshot(queue.snapshot))
+    }
+}

@@ -1,0 +1,30 @@
+internal import Control
+internal import Posix
+internal import Time
+
+extension LoopThread: ControlDelegate {
+    /// A disk call older than this stops the watchdog: nothing but a new process may help.
+    static let diskPatience = Duration.seconds(300)
+
+    var isAlive: Bool { pulse.age(at: Clock.now) < Self.diskPatience }
+
+    /// Events that the destination furthest behind still has to get.
+    var queuedEvents: UInt64 { snapshot.cursors.map(\.queued).max() ?? 0 }
+
+    var isReady: Bool { !isStopping && coordinator.admission.refusal == nil && snapshot.storage != .failing }
+
+    func status() -> StatusReport { StatusAssembly(self).report }
+
+    func flush(destination: String) -> Bool {
+        guard coordinator.units.contains(where: { $0.name == destination }) else { return false }
+        tell(.flush(destination: destination))
+        return true
+    }
+
+    /// Gives the watchdog a sign of life every half of its interval, while the disk's thread is not given up.
+    func feedWatchdog() {
+        guard let interval = manager.watchdogInterval else { return }
+        if isAlive { manager.feedWatchdog() }
+        loop.schedule(at: loop.now + .nanoseconds(interval.nanoseconds / 2)) { [weak self] in self?.feedWatchdog() }
+    }
+}

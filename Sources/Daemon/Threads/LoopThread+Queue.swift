@@ -1,0 +1,52 @@
+internal import Posix
+internal import Queue
+internal import SystemdService
+internal import Time
+
+/// What the loop's thread makes of the state of the queue.
+extension LoopThread {
+    func took(_ newSnapshot: QueueSnapshot) {
+        let old = snapshot
+        snapshot = newSnapshot
+        if let notice = fillLevel.take(newSnapshot) { log.log(notice) }
+        if newSnapshot.cursorsFailing != old.cursorsFailing {
+            tell(.cursors(areDurable: !newSnapshot.cursorsFailing))
+        }
+        if newSnapshot.storage == .failing, let error = newSnapshot.lastError, error != old.lastError {
+            report(error)
+        }
+        switch (newSnapshot.storage, storageFailedSince) {
+        case (.failing, nil): storageFailedSince = loop.now
+        case (.good, .some(let since)):
+            log.log(.storageCured(after: loop.now - since))
+            storageFailedSince = nil
+        default: break
+        }
+        perform([.statusChanged])
+    }
+
+    /// Tells of an error of the disk, with its number, file and offset.
+    func report(_ error: QueueError) {
+        guard case .failed(_, let path, let offset, let errno) = error else { return }
+        log.log(.storageFailed(errno, file: path, offset: Int64(offset)))
+    }
+
+    /// Tells what the start found.
+    func report(_ recovery: RecoveryReport) {
+        for damage in recovery.damages {
+            let file = "\(damage.log.text)/\(damage.segment)"
+            guard let sequences = damage.sequences else {
+                if damage.kind == .tornTail { log.log(.tornTail(file: file, bytes: Int64(damage.length))) }
+                continue
+            }
+            log.log(
+                .eventsQuarantined(
+                    log: damage.log.text, file: file, offset: Int64(damage.offset), first: "\(sequences.lowerBound)",
+                    last: "\(sequences.upperBound)", events: UInt64(sequences.count)))
+        }
+        for reset in recovery.cursorsReset {
+            log.log(.cursorReset(destination: reset.destination, log: reset.log.text, first: reset.low))
+        }
+        for failure in recovery.failures { report(failure) }
+    }
+}

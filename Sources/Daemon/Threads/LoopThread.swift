@@ -1,0 +1,200 @@
+internal import Bytes
+internal import Control
+internal import Delivery
+internal import HTTPTransport
+internal import Intake
+internal import Posix
+internal import Queue
+internal import Reachability
+internal import Reactor
+internal import Resolver
+internal import SystemdService
+internal import Time
+
+/// The loop's thread: carries out what the coordinator decides, and tells it what happens.
+final class LoopThread {
+    /// What the loop's thread works with; made by `Startup`.
+    struct Parts {
+        let loop: EventLoop
+        let requests: Mailbox<DiskRequest>
+        let replies: Mailbox<DiskReply>
+        let pulse: DiskPulse
+        let log: LogThread
+        let manager: ServiceManager
+        let configurationPath: String
+        let settings: LoadedSettings
+        let snapshot: QueueSnapshot
+    }
+
+    let loop: EventLoop
+    let requests: Mailbox<DiskRequest>
+    let pulse: DiskPulse
+    let log: LogThread
+    let manager: ServiceManager
+    let intake: IntakeServer
+    let transport: CurlTransport
+    let network: NetworkWatch
+    let configurationPath: String
+    let began: Instant
+
+    var coordinator: Coordinator
+    var settings: LoadedSettings
+    var snapshot: QueueSnapshot
+    var control: ControlServer?
+    var reloading: [(ReloadVerdict) -> Void] = []
+    var isStopping = false
+    var diskIsStopping = false
+    var diskHasStopped = false
+    /// Settings that were read and wait for the disk's thread to take their destinations.
+    var upcoming: LoadedSettings?
+    var fillLevel = FillLevel()
+    var storageFailedSince: Instant?
+
+    private var resolver: Resolver
+    private let reports: Mailbox<Resolver.Report>
+    private var sources: [AnyObject] = []
+    private var waiting: [CoordinatorEffect] = []
+    private var isPerforming = false
+    private var timer: (deadline: Instant, token: TimerToken)?
+    private var sleep: SleepDetector
+    private var lastStatus = (text: "", at: Instant(nanoseconds: 0))
+    private var statusIsDue = false
+
+    init(_ parts: Parts) throws(Errno) {
+        loop = parts.loop
+        requests = parts.requests
+        pulse = parts.pulse
+        log = parts.log
+        manager = parts.manager
+        configurationPath = parts.configurationPath
+        settings = parts.settings
+        snapshot = parts.snapshot
+        began = loop.now
+        let admission = Admission(context: .init(connectionType: .unknown, closed: []))
+        let units = UnitMaker(parts.settings, parts.snapshot, at: loop.now).units
+        let newest = Dictionary(uniqueKeysWithValues: parts.snapshot.logs.map { ($0.name, $0.accepted) })
+        coordinator = Coordinator(units: units, admission: admission, newest: newest, at: loop.now)
+        intake = IntakeServer(on: loop, admission: admission, limits: IntakeLimits(parts.settings))
+        var outcome: (UInt64, TransportOutcome) -> Void = { _, _ in }
+        transport = CurlTransport(on: loop) { outcome($0, $1) }
+        network = NetworkWatch(on: loop, log: parts.log)
+        let reports = try Mailbox<Resolver.Report>()
+        self.reports = reports
+        resolver = Resolver { reports.post($0) }
+        sleep = SleepDetector(boot: loop.now, monotonicNanoseconds: Clock.monotonicNanoseconds)
+        outcome = { [weak self] request, result in self?.tell(.answered(request: request, result)) }
+        network.changed = { [weak self] in self?.tell(.networkChanged) }
+        applyTrust()
+        try watch(parts.replies)
+        loop.endOfTurn = { [weak self] in self?.endTurn() }
+    }
+
+    /// Tells the coordinator and carries out what follows, in order.
+    func tell(_ event: CoordinatorEvent) { perform(coordinator.handle(event, at: loop.now)) }
+
+    func perform(_ effects: [CoordinatorEffect]) {
+        waiting += effects
+        guard !isPerforming else { return }
+        isPerforming = true
+        defer { isPerforming = false }
+        var next = 0
+        while next < waiting.count {
+            carryOut(waiting[next])
+            next += 1
+        }
+        waiting.removeAll(keepingCapacity: true)
+    }
+
+    private func watch(_ replies: Mailbox<DiskReply>) throws(Errno) {
+        sources.append(
+            try MailboxSource(replies, on: loop) { [weak self] messages in
+                for message in messages { self?.took(message) }
+            })
+        sources.append(
+            try MailboxSource(reports, on: loop) { [weak self] messages in
+                for message in messages { self?.took(message) }
+            })
+    }
+
+    private func carryOut(_ effect: CoordinatorEffect) {
+        switch effect {
+        case .commit(let ordinal, let batches): requests.post(.commit(ordinal: ordinal, batches))
+        case .read(let destination, let id, let log, let from, let limit):
+            requests.post(.read(destination: destination, id: id, log, from: from, limitBytes: limit))
+        case .settle(let destination, let log, let through, let ledger):
+            requests.post(.settle(destination: destination, log, through: through, ledger))
+        case .inquire(let destination, let addresses):
+            tell(.path(destination: destination, network.verdict(to: addresses)))
+        case .inquireDefault(let destination):
+            let verdict = network.verdict(to: PathVerdict.defaultRouteAddresses)
+            tell(.defaultRoute(destination: destination, verdict))
+        case .resolve(let host):
+            if let answer = resolver.resolve(host, at: loop.now) { took(answer) }
+        case .send(let request, let addresses): transport.send(request, addresses: addresses)
+        case .cancel(let request): transport.cancel(request)
+        case .dropConnections(let destination): transport.dropConnections(destination: destination)
+        case .answer(let ordinal, let outcomes): intake.settled(ordinal: ordinal, outcomes)
+        case .notice(let notice): log.log(notice)
+        case .statusChanged: statusIsDue = true
+        }
+    }
+
+    private func took(_ reply: DiskReply) {
+        switch reply {
+        case .opened, .openFailed: preconditionFailure("the queue is opened once, before the loop turns")
+        case .committed(let ordinal, let outcomes, let batches):
+            tell(.committed(ordinal: ordinal, outcomes, batches))
+        case .chunk(let destination, let id, let chunk):
+            tell(.chunk(destination: destination, read: id, chunk))
+        case .readFailed(let destination, let id, let error):
+            report(error)
+            tell(.readFailed(destination: destination, read: id))
+        case .snapshot(let snapshot): took(snapshot)
+        case .settings(let settings): took(settings)
+        case .destinations(let snapshot): destinationsTaken(snapshot)
+        case .stopped: diskHasStopped = true
+        }
+    }
+
+    private func took(_ report: Resolver.Report) {
+        if let answer = resolver.receive(report, at: loop.now) { took(answer) }
+    }
+
+    private func took(_ answer: ResolverAnswer) {
+        tell(.resolved(host: answer.host, answer.addresses, failure: answer.failure.map { "\($0)" }))
+    }
+
+    private func endTurn() {
+        if sleep.slept(boot: loop.now, monotonicNanoseconds: Clock.monotonicNanoseconds) { tell(.resumed) }
+        perform(coordinator.endTurn(at: loop.now))
+        if isStopping { proceedStopping() }
+        sendStatus()
+        setTimer()
+    }
+
+    /// One timer for the coordinator, the resolver and the status line, moved only when the deadline moves.
+    private func setTimer() {
+        var next = [coordinator.deadline, resolver.deadline].compactMap { $0 }.min()
+        if statusIsDue { next = min(next ?? .distantFuture, lastStatus.at + .seconds(1)) }
+        guard next != timer?.deadline else { return }
+        if let timer { loop.cancel(timer.token) }
+        timer = next.map { deadline in
+            (deadline, loop.schedule(at: deadline) { [weak self] in self?.timerRan() })
+        }
+    }
+
+    private func timerRan() {
+        timer = nil
+        for answer in resolver.expire(at: loop.now) { took(answer) }
+        if let due = coordinator.deadline, due <= loop.now { tell(.timer) }
+    }
+
+    private func sendStatus() {
+        guard statusIsDue, loop.now - lastStatus.at >= .seconds(1) else { return }
+        statusIsDue = false
+        let text = statusSentence()
+        guard text != lastStatus.text, !isStopping else { return }
+        lastStatus = (text, loop.now)
+        manager.status(text)
+    }
+}

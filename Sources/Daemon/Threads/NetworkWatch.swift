@@ -1,0 +1,83 @@
+internal import Bytes
+internal import Netlink
+internal import Posix
+internal import Reachability
+internal import Reactor
+internal import SystemdService
+internal import Time
+
+/// The netlink sockets on the loop: says that something changed, and answers questions for a path.
+///
+/// Where netlink cannot be had it says so once; then every path is taken for granted, and requests find out.
+final class NetworkWatch: ReadyHandler {
+    /// Called when links, addresses, routes or rules may have changed.
+    var changed: () -> Void = {}
+
+    private let loop: EventLoop
+    private let log: LogThread
+    private let multicast = MulticastSocket()
+    private var registration: EventLoop.Registration?
+    private var query: QuerySocket?
+    private var hasComplained = false
+
+    init(on loop: EventLoop, log: LogThread) {
+        self.loop = loop
+        self.log = log
+        open()
+    }
+
+    func ready(_ readiness: Readiness, registration: EventLoop.Registration) {
+        let changes = multicast.drain()
+        if changes.failure != nil { reopenLater() }
+        if changes.isDirty { changed() }
+    }
+
+    /// What the kernel says of the way to these addresses.
+    func verdict(to addresses: [IPAddress]) -> PathVerdict {
+        guard let query = query ?? openQuery() else { return .unobserved }
+        do throws(NetlinkError) {
+            return try PathVerdict(to: addresses, asking: query)
+        } catch {
+            self.query = nil
+            complain("\(error)")
+            return .unobserved
+        }
+    }
+
+    private func open() {
+        do throws(Errno) {
+            try multicast.open()
+            guard let descriptor = multicast.descriptor else { return }
+            registration = try loop.register(descriptor, .readable, handler: self)
+        } catch {
+            complain("\(error)")
+            reopenLater()
+        }
+    }
+
+    private func reopenLater() {
+        if let registration { loop.deregister(registration) }
+        registration = nil
+        loop.schedule(at: loop.now + multicast.reopenDelay) { [weak self] in
+            self?.open()
+            self?.changed()
+        }
+    }
+
+    private func openQuery() -> QuerySocket? {
+        do throws(Errno) {
+            let socket = QuerySocket(try KernelChannel())
+            query = socket
+            return socket
+        } catch {
+            complain("\(error)")
+            return nil
+        }
+    }
+
+    private func complain(_ detail: String) {
+        guard !hasComplained else { return }
+        hasComplained = true
+        log.log(.netlinkUnavailable(detail))
+    }
+}
