@@ -1,7 +1,9 @@
-package import Gates
 internal import Delivery
-package import Intake
-package import Queue
+internal import Gates
+internal import Intake
+internal import Queue
+internal import Reachability
+internal import SystemdService
 package import Time
 
 extension Coordinator {

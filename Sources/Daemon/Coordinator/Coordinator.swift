@@ -1,9 +1,9 @@
-package import Delivery
-package import Gates
+internal import Delivery
+internal import Gates
 package import Intake
 package import Queue
 package import Reachability
-package import SystemdService
+internal import SystemdService
 package import Time
 
 /// The daemon's decisions in one place: admission, the way to each destination, and delivery, wired together.

@@ -1,7 +1,7 @@
 package import Bytes
 package import Delivery
 package import Reachability
-package import Time
+internal import Time
 
 /// One destination: the way to it and the delivery to it, side by side.
 package struct DestinationUnit: Sendable {

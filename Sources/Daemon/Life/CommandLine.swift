@@ -30,11 +30,16 @@ struct DaemonCommand: Equatable {
             case "--version": action = .version
             case "--help", "-h": action = .help
             case "--config":
-                guard let path = rest.popFirst() else { return action = .misused("--config needs a file") }
+                guard let path = rest.popFirst() else {
+                    action = .misused("--config needs a file")
+                    return
+                }
                 configurationPath = path
             case _ where argument.hasPrefix("--config="):
                 configurationPath = String(argument.dropFirst("--config=".count))
-            default: return action = .misused("unknown argument \(argument)")
+            default:
+                action = .misused("unknown argument \(argument)")
+                return
             }
         }
     }

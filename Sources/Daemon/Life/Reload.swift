@@ -1,8 +1,10 @@
 internal import Configuration
 internal import Control
+internal import Delivery
 internal import HTTPTransport
 internal import Posix
 internal import Queue
+internal import Reactor
 internal import SystemdService
 
 /// The reload: the configuration is read and checked whole on the disk's thread, then taken, or refused.
@@ -26,11 +28,10 @@ extension LoopThread {
         }
         for notice in loaded.fileNotices { log.log(notice) }
         upcoming = loaded
-        let kept = UnitMaker(loaded, snapshot, keeping: coordinator.units, at: loop.now).units
-        let changing = coordinator.units.indices.filter { index in
-            !kept.contains { $0.delivery.settings == coordinator.units[index].delivery.settings }
+        let kept = unitsKept(by: loaded).map(\.name)
+        for index in coordinator.units.indices where !kept.contains(coordinator.units[index].name) {
+            perform(coordinator.giveUpRequests(index, at: loop.now))
         }
-        for index in changing { perform(coordinator.giveUpRequests(index, at: loop.now)) }
         requests.post(.destinations(loaded.destinations.map(\.settings.name)))
     }
 
@@ -42,9 +43,9 @@ extension LoopThread {
         }
         upcoming = nil
         let changes = Configuration.changes(from: before, to: after)
+        let units = UnitMaker(loaded, newSnapshot, keeping: unitsKept(by: loaded), at: loop.now).units
         settings = loaded
         applyTrust()
-        let units = UnitMaker(loaded, newSnapshot, keeping: coordinator.units, at: loop.now).units
         perform(coordinator.replaceUnits(units, at: loop.now))
         log.log(.reloaded(changes: changes.map { "\($0)" }))
         endReload(
@@ -52,6 +53,14 @@ extension LoopThread {
                 changed: changes.filter { !$0.needsRestart }.map { "\($0)" },
                 needsRestart: changes.filter(\.needsRestart).map { "\($0)" },
                 warnings: loaded.warnings.map { "\($0)" }))
+    }
+
+    /// The units whose settings a configuration leaves as they are.
+    private func unitsKept(by loaded: LoadedSettings) -> [DestinationUnit] {
+        guard loaded.configuration?.reachability == settings.configuration?.reachability else { return [] }
+        return coordinator.units.filter { unit in
+            loaded.destinations.contains { $0.settings == unit.delivery.settings }
+        }
     }
 
     func applyTrust() {

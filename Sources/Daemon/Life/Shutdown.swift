@@ -1,4 +1,6 @@
+internal import Control
 internal import Posix
+internal import Reactor
 internal import SystemdService
 internal import Time
 

@@ -1,3 +1,4 @@
+internal import Configuration
 internal import Delivery
 internal import Posix
 internal import Queue
@@ -17,11 +18,7 @@ struct UnitMaker {
             checks: loaded.configuration?.reachability.check ?? true,
             checkInterval: loaded.configuration?.reachability.checkInterval ?? .seconds(30))
         units = loaded.destinations.map { files in
-            if let same = kept.first(where: { $0.delivery.settings == files.settings }),
-                same.reachability.settings == reachability
-            {
-                return same
-            }
+            if let same = kept.first(where: { $0.delivery.settings == files.settings }) { return same }
             let delivery = Destination(
                 settings: files.settings, positions: Self.positions(of: files.settings.name, in: snapshot),
                 userAgent: Version.userAgent, bodyAllowanceBytes: Self.bodyBytes / max(1, loaded.destinations.count),

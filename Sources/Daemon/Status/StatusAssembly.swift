@@ -4,6 +4,7 @@ internal import Delivery
 internal import Posix
 internal import Queue
 internal import Reachability
+internal import Reactor
 internal import Time
 
 /// Puts together what status shows, from the coordinator and the newest snapshot of the queue.

@@ -1,3 +1,5 @@
+internal import Delivery
+internal import Intake
 internal import Queue
 internal import Reachability
 

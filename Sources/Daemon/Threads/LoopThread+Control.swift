@@ -1,5 +1,9 @@
 internal import Control
+internal import Intake
 internal import Posix
+internal import Queue
+internal import Reactor
+internal import SystemdService
 internal import Time
 
 extension LoopThread: ControlDelegate {

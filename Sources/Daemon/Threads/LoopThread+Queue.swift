@@ -1,5 +1,6 @@
 internal import Posix
 internal import Queue
+internal import Reactor
 internal import SystemdService
 internal import Time
 
