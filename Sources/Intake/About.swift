@@ -1,3 +1,3 @@
 // Intake: the events socket: sessions, admission, answers.
 //
-// May import: Bytes, Time, JSON, HTTP1, Posix, Reactor, Queue.
+// May import: Bytes, Time, JSON, HTTP1, Posix, Reactor, Gates, Queue.

@@ -87,6 +87,11 @@ package final class StreamConnection: ReadyHandler {
         }
     }
 
+    /// Shows the unconsumed input to `body`, and consumes as many bytes as it returns.
+    package func takeInput(_ body: (Span<UInt8>) -> Int) {
+        consumeInput(body(input.span.extracting(inputStart..<input.count)))
+    }
+
     /// Takes `count` bytes off the front of the input.
     package func consumeInput(_ count: Int) {
         precondition(count >= 0 && count <= inputCount)

@@ -1,0 +1,166 @@
+internal import Queue
+package import Reactor
+package import Time
+
+/// Counts of intake since the start.
+package struct IntakeStatistics: Sendable, Hashable {
+    /// Events made durable.
+    package var accepted: UInt64 = 0
+    /// Requests and lines that were answered with an error.
+    package var refused: UInt64 = 0
+    /// Events that were there already.
+    package var duplicates: UInt64 = 0
+    /// Connections that are open.
+    package var connections = 0
+}
+
+/// The events socket: takes clients, gives their events to admission, and answers once a commit is settled.
+///
+/// It lives on the loop's thread. Whoever drives the disk calls `Admission.seal`, and then `settled` with the outcome.
+package final class IntakeServer {
+    package let limits: IntakeLimits
+    let loop: EventLoop
+    let admission: Admission
+    let clock: () -> WallTime?
+    var turn: SessionTurn
+    private(set) var isStopping = false
+    var listeners: [StreamListener] = []
+    var connections: [UInt64: IntakeConnection] = [:]
+    /// Connections that are served, by user.
+    var users: [UInt32: Int] = [:]
+    var served = 0
+    var nextNumber: UInt64 = 1
+    private var waiting: [(ordinal: UInt64, connection: IntakeConnection)] = []
+    private var heldBack: [IntakeConnection] = []
+    private var resumes = false
+    private var unfinishedBytes = 0
+    private var timer: (token: TimerToken, at: Instant)?
+
+    /// A server without a socket; `clock` gives the wall time, nil while it is not synchronised.
+    package init(
+        loop: EventLoop, admission: Admission, limits: IntakeLimits, clock: @escaping () -> WallTime?
+    ) {
+        self.loop = loop
+        self.admission = admission
+        self.limits = limits
+        self.clock = clock
+        turn = SessionTurn(admission: admission, limits: limits)
+        admission.whenSealed = { [weak self] in self?.resumeHeldBack() }
+    }
+
+    /// Counts since the start.
+    package var statistics: IntakeStatistics {
+        IntakeStatistics(
+            accepted: turn.accepted, refused: turn.refused, duplicates: 0, connections: connections.count)
+    }
+
+    /// After `stop`: every client has had its answers.
+    package var isDrained: Bool { isStopping && connections.isEmpty }
+
+    /// Answers those that wait for a commit; `outcomes` are those of its batches, in the order in which they were sealed.
+    ///
+    /// Call it before the next commit is sealed: where a log was refused, what is open for it is refused as well, for
+    /// nothing of a connection is taken after a line that was refused.
+    package func settled(ordinal: UInt64, outcomes: [BatchOutcome]) {
+        precondition(outcomes.count == admission.sealed.count && ordinal + 1 == admission.openOrdinal)
+        var byNumber = [BatchOutcome?](repeating: nil, count: (admission.sealed.last?.number ?? -1) + 1)
+        var refused: [LogName: Refusal] = [:]
+        for (sealed, outcome) in zip(admission.sealed, outcomes) {
+            byNumber[sealed.number] = outcome
+            if case .refused(let refusal) = outcome { refused[sealed.log] = refusal }
+        }
+        let settlement = Settlement(ordinal: ordinal, outcomes: byNumber)
+        let count = waiting.prefix { $0.ordinal <= ordinal }.count
+        let woken = waiting.prefix(count).map(\.connection)
+        waiting.removeFirst(count)
+        for connection in woken { connection.settle(settlement) }
+        if !refused.isEmpty { refuseOpen(refused) }
+        for connection in woken { work(connection) }
+    }
+
+    /// Takes no new clients; those that are there get their answers and are closed.
+    package func stop() {
+        guard !isStopping else { return }
+        isStopping = true
+        for listener in listeners { listener.stop() }
+        listeners = []
+        for connection in Array(connections.values) { connection.stop(.stopping) }
+    }
+
+    /// Events that are open in logs that a commit refused are refused, too.
+    private func refuseOpen(_ refused: [LogName: Refusal]) {
+        let discarded = admission.discardOpen(Array(refused.keys))
+        guard let last = discarded.map(\.number).max() else { return }
+        var outcomes = [BatchOutcome?](repeating: nil, count: last + 1)
+        for batch in discarded { outcomes[batch.number] = refused[batch.log].map { .refused($0) } }
+        let settlement = Settlement(ordinal: admission.openOrdinal, outcomes: outcomes)
+        for (_, connection) in waiting { connection.settle(settlement) }
+        for (_, connection) in waiting { work(connection) }
+    }
+
+    var now: Instant { loop.now }
+
+    /// Lets a connection work, at the present wall time.
+    func work(_ connection: IntakeConnection) {
+        turn.acceptedAt = clock()
+        connection.work()
+    }
+
+    /// Has a connection told what becomes of the open commit.
+    func wakeAtCommit(_ connection: IntakeConnection) {
+        guard connection.waitsFor < admission.openOrdinal else { return }
+        connection.waitsFor = admission.openOrdinal
+        waiting.append((admission.openOrdinal, connection))
+    }
+
+    /// Has a connection work again when a commit was sealed.
+    func wakeWhenThereIsRoom(_ connection: IntakeConnection) {
+        guard !connection.isHeldBack else { return }
+        connection.isHeldBack = true
+        heldBack.append(connection)
+    }
+
+    private func resumeHeldBack() {
+        guard !heldBack.isEmpty, !resumes else { return }
+        resumes = true
+        loop.schedule(at: loop.now) { [weak self] in
+            guard let self else { return }
+            resumes = false
+            let connections = heldBack
+            heldBack = []
+            for connection in connections {
+                connection.isHeldBack = false
+                work(connection)
+            }
+        }
+    }
+
+    /// Counts bytes of unfinished requests; false where there would be too many, which then are not counted.
+    func hold(_ bytes: Int, insteadOf held: Int) -> Bool {
+        guard bytes <= held || unfinishedBytes - held + bytes <= limits.unfinishedBytes else { return false }
+        unfinishedBytes += bytes - held
+        return true
+    }
+
+    /// A connection holds nothing any more.
+    func release(_ connection: IntakeConnection) { unfinishedBytes -= connection.releaseHeld() }
+
+    /// Has connections looked at for slowness at `deadline`, or before.
+    func watch(_ deadline: Instant) {
+        if let timer {
+            guard deadline < timer.at else { return }
+            loop.cancel(timer.token)
+        }
+        timer = (loop.schedule(at: deadline) { [weak self] in self?.expire() }, deadline)
+    }
+
+    private func expire() {
+        timer = nil
+        var next = Instant.distantFuture
+        for connection in Array(connections.values) {
+            if connection.deadline <= loop.now { connection.expire() }
+            if connection.stream.isOpen { next = min(next, connection.deadline) }
+        }
+        if next < .distantFuture { watch(next) }
+    }
+}

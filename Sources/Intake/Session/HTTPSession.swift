@@ -1,0 +1,189 @@
+internal import Bytes
+internal import HTTP1
+internal import Queue
+
+/// A connection that posts by HTTP/1.1; pure.
+///
+/// Requests may be pipelined: up to `HTTPAnswers.limit` wait for their commit, and are answered in order.
+package struct HTTPSession {
+    private var parser = RequestHeadParser()
+    private var answers = HTTPAnswers()
+    private var request: EventRequest?
+    private var ends = false
+    /// Heads taken so far.
+    package private(set) var requests: UInt64 = 0
+
+    /// A session at the first byte of a connection.
+    package init() {}
+
+    /// All answers were given and the connection is to be closed once they are sent.
+    package var isFinished: Bool { ends && answers.isEmpty }
+
+    /// Requests wait for a commit.
+    package var isWaiting: Bool { !answers.isEmpty }
+
+    /// The head of a request was taken, and its body not yet.
+    package var isInBody: Bool { request != nil }
+
+    /// Bytes held for a body that is not complete.
+    package var heldBytes: Int { request?.body.count ?? 0 }
+
+    /// Takes what it can of the input; how many bytes it took, and why no more.
+    ///
+    /// What was not taken is given again, with more behind it or without.
+    package mutating func receive(
+        _ input: Span<UInt8>, hasEnded: Bool, _ turn: inout SessionTurn
+    ) -> (taken: Int, pause: SessionPause) {
+        var at = 0
+        while !ends {
+            if let pause = turn.pause(answersFull: answers.isFull) { return (at, pause) }
+            let isWhole = request == nil ? takeHead(input, &at, &turn) : takeBody(input, &at, &turn)
+            if isWhole { continue }
+            guard hasEnded else { return (at, .needsInput) }
+            endEarly(hasRest: at < input.count, &turn)
+        }
+        return (input.count, .needsInput)
+    }
+
+    /// Writes what a commit has settled.
+    package mutating func settle(_ settlement: Settlement, _ turn: inout SessionTurn) {
+        let (accepted, refused) = answers.settle(settlement, to: &turn.output)
+        turn.accepted += UInt64(accepted)
+        turn.refused += UInt64(refused)
+    }
+
+    /// Takes no more requests; one that is half taken is refused with the reason.
+    package mutating func stop(_ refusal: Refusal, isInHead: Bool, _ turn: inout SessionTurn) {
+        guard !ends else { return }
+        if isInHead || request != nil { refuse(Problems.refused(refusal), keepsAlive: false, &turn) }
+        request = nil
+        ends = true
+    }
+
+    /// Ends a connection whose request has taken too long.
+    package mutating func expire(_ turn: inout SessionTurn) {
+        guard !ends else { return }
+        request = nil
+        refuse(Problems.tooSlow(), keepsAlive: false, &turn)
+    }
+
+    private mutating func takeHead(_ input: Span<UInt8>, _ at: inout Int, _ turn: inout SessionTurn) -> Bool {
+        while at < input.count, input[at] == 0x0D || input[at] == 0x0A { at += 1 }
+        do throws(HTTPError) {
+            guard let (head, count) = try parser.parse(input, from: at) else { return false }
+            at += count
+            requests += 1
+            route(head, bodyHasBegun: at < input.count, &turn)
+        } catch {
+            refuse(ProblemDetails(error).response(), keepsAlive: false, &turn)
+        }
+        return true
+    }
+
+    private mutating func route(_ head: RequestHead, bodyHasBegun: Bool, _ turn: inout SessionTurn) {
+        let hasBody = head.framing != .none && head.framing != .length(0)
+        let keepsAlive = head.keepsAlive && !hasBody
+        switch head.path {
+        case "/v1/events":
+            guard head.method == "POST" else {
+                return refuse(Problems.methodNotAllowed("POST"), keepsAlive: keepsAlive, &turn)
+            }
+            switch EventRequest.make(head, turn) {
+            case .refused(let response): refuse(response, keepsAlive: keepsAlive, &turn)
+            case .taken(let taken):
+                request = taken
+                guard head.expectsContinue, hasBody, !bodyHasBegun else { return }
+                var interim: [UInt8] = []
+                ResponseWriter.appendContinue(to: &interim)
+                answers.add(ready: interim, to: &turn.output)
+            }
+        case "/livez", "/readyz":
+            guard head.method == "GET" || head.method == "HEAD" else {
+                return refuse(Problems.methodNotAllowed("GET, HEAD"), keepsAlive: keepsAlive, &turn)
+            }
+            let refusal = head.path == "/readyz" ? turn.admission.refusal : nil
+            let response = refusal.map(Problems.refused) ?? Response.json(200, Array("{\"status\":\"ok\"}\n".utf8))
+            answer(response, keepsAlive: keepsAlive, withoutBody: head.method == "HEAD", &turn)
+        default:
+            refuse(Problems.notFound(), keepsAlive: keepsAlive, &turn)
+        }
+    }
+
+    private mutating func takeBody(_ input: Span<UInt8>, _ at: inout Int, _ turn: inout SessionTurn) -> Bool {
+        guard var request = request.take() else { return false }
+        do throws(HTTPError) {
+            if let whole = request.wholeBody(in: input, at) {
+                at = whole.upperBound
+                finish(request, input.extracting(whole), &turn)
+                return true
+            }
+            at += try request.collect(input, from: at)
+        } catch {
+            let response =
+                error == .bodyTooLarge ? Problems.requestTooLarge(turn.limits) : ProblemDetails(error).response()
+            refuse(response, keepsAlive: false, &turn)
+            return true
+        }
+        guard request.isComplete else {
+            self.request = request
+            return false
+        }
+        finish(request, request.body.span, &turn)
+        return true
+    }
+
+    /// Checks a whole body and takes all its events, or none.
+    private mutating func finish(_ request: EventRequest, _ body: Span<UInt8>, _ turn: inout SessionTurn) {
+        let finder = EventBody(
+            form: request.form, maximumEventBytes: turn.limits.maximumEventBytes,
+            maximumEvents: turn.limits.maximumRequestEvents)
+        defer { turn.events.removeAll(keepingCapacity: turn.events.capacity <= 4_096) }
+        do throws(BodyError) {
+            try finder.find(in: body, &turn.events)
+        } catch {
+            return refuse(Problems.body(error, turn.limits), keepsAlive: request.keepsAlive, &turn)
+        }
+        if let refusal = turn.admission.refusal(for: request.log) {
+            return refuse(Problems.refused(refusal), keepsAlive: request.keepsAlive, &turn)
+        }
+        var first: Position?
+        var last: Position?
+        for range in turn.events {
+            let position = turn.admission.append(body.extracting(range), to: request.log, acceptedAt: turn.acceptedAt)
+            first = first ?? position
+            last = position
+        }
+        ends = ends || !request.keepsAlive
+        guard let first, let last else {
+            var bytes: [UInt8] = []
+            HTTPAnswers.appendNothing(keepsAlive: request.keepsAlive, to: &bytes)
+            return answers.add(ready: bytes, to: &turn.output)
+        }
+        answers.add(
+            HTTPAnswers.Taken(first: first, last: last, count: turn.events.count, keepsAlive: request.keepsAlive))
+    }
+
+    /// The client's stream ended; a request that it began is malformed.
+    private mutating func endEarly(hasRest: Bool, _ turn: inout SessionTurn) {
+        if hasRest || request != nil {
+            request = nil
+            let error = HTTPError.malformed("the request ends too early")
+            refuse(ProblemDetails(error).response(), keepsAlive: false, &turn)
+        }
+        ends = true
+    }
+
+    private mutating func refuse(_ response: Response, keepsAlive: Bool, _ turn: inout SessionTurn) {
+        turn.refused += 1
+        answer(response, keepsAlive: keepsAlive, withoutBody: false, &turn)
+    }
+
+    private mutating func answer(
+        _ response: Response, keepsAlive: Bool, withoutBody: Bool, _ turn: inout SessionTurn
+    ) {
+        var bytes: [UInt8] = []
+        response.append(to: &bytes, keepsAlive: keepsAlive, withoutBody: withoutBody)
+        answers.add(ready: bytes, to: &turn.output)
+        if !keepsAlive { ends = true }
+    }
+}

@@ -1,0 +1,216 @@
+internal import Bytes
+internal import HTTP1
+internal import Reactor
+internal import Time
+
+/// One client: its socket, and its session once the first byte has told which kind it is.
+final class IntakeConnection {
+    private enum Phase: Equatable {
+        /// The first byte has not come.
+        case silent
+        case http
+        case lines
+        /// It is refused: its first byte only tells how to say so.
+        case turnedAway(ofUser: Bool)
+        /// The last answer is on its way; input is dropped.
+        case ending
+    }
+
+    let user: UInt32
+    let stream: StreamConnection
+    /// It counts among the connections that are served.
+    let isServed: Bool
+    /// When it is ended for its silence or slowness.
+    private(set) var deadline = Instant.distantFuture
+    /// The newest commit that the server wakes it for.
+    var waitsFor: UInt64 = 0
+    /// The server wakes it when there is room again.
+    var isHeldBack = false
+    /// What it holds of the memory for unfinished requests, in bytes.
+    private(set) var held = 0
+
+    private unowned let server: IntakeServer
+    private var phase: Phase
+    private var http = HTTPSession()
+    private var lines: LineSession
+    /// What the deadline was last set for.
+    private var timed: (requests: UInt64, isInBody: Bool)?
+
+    /// A connection that was just accepted; `turnedAway` tells whether it is one too many, of its user or of all.
+    init(_ stream: StreamConnection, user: UInt32, server: IntakeServer, turnedAway: Bool?) {
+        self.stream = stream
+        self.user = user
+        self.server = server
+        isServed = turnedAway == nil
+        lines = LineSession(limits: server.limits)
+        phase = turnedAway.map { .turnedAway(ofUser: $0) } ?? .silent
+        setDeadline(turnedAway == nil ? server.limits.idleTimeout : server.limits.lingerTimeout)
+    }
+
+    /// Takes what it can of the input, sends what there is to say, and sees to pauses and the end.
+    func work() {
+        guard stream.isOpen else { return }
+        if phase == .silent { begin() }
+        var pause = SessionPause.needsInput
+        repeat {
+            switch phase {
+            case .http: pause = receiveHTTP()
+            case .lines: pause = receiveLines()
+            case .turnedAway(let ofUser): return turnAway(ofUser: ofUser)
+            case .silent: return stream.hasInputEnded ? stream.close() : ()
+            case .ending: return drop()
+            }
+            account()
+            send()
+            guard stream.isOpen else { return }
+            if isFinished { return end() }
+        } while pause == .outputFull && stream.outputCount == 0
+        if isWaiting { server.wakeAtCommit(self) }
+        if pause == .admissionFull { server.wakeWhenThereIsRoom(self) }
+        stream.isReadingPaused = pause != .needsInput
+        setDeadline(pause)
+    }
+
+    /// Learns what became of a commit; `work` is called after it.
+    func settle(_ settlement: Settlement) {
+        switch phase {
+        case .http: http.settle(settlement, &server.turn)
+        case .lines: lines.settle(settlement, &server.turn)
+        case .silent, .turnedAway, .ending: return
+        }
+        send()
+    }
+
+    /// Takes no more; ends once what was taken is answered.
+    func stop(_ refusal: Refusal) {
+        switch phase {
+        case .http: http.stop(refusal, isInHead: stream.inputCount > 0, &server.turn)
+        case .lines: lines.stop(refusal, &server.turn)
+        case .silent, .turnedAway, .ending: return stream.close()
+        }
+        send()
+        work()
+    }
+
+    /// Ends it where its deadline has passed.
+    func expire() {
+        switch phase {
+        case .http where timed != nil: http.expire(&server.turn)
+        case .lines where stream.inputCount > 0: lines.expire(&server.turn)
+        default: return stream.close()
+        }
+        send()
+        work()
+    }
+
+    /// The bytes of requests that it no longer holds.
+    func releaseHeld() -> Int {
+        defer { held = 0 }
+        return held
+    }
+
+    private func begin() {
+        guard stream.inputCount > 0 else { return }
+        switch stream.input[stream.inputStart] {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): phase = .http
+        default: phase = .lines
+        }
+    }
+
+    private func receiveHTTP() -> SessionPause {
+        var pause = SessionPause.needsInput
+        stream.takeInput { input in
+            let (taken, why) = http.receive(input, hasEnded: stream.hasInputEnded, &server.turn)
+            pause = why
+            return taken
+        }
+        return pause
+    }
+
+    private func receiveLines() -> SessionPause {
+        var pause = SessionPause.needsInput
+        stream.takeInput { input in
+            let (taken, why) = lines.receive(input, hasEnded: stream.hasInputEnded, &server.turn)
+            pause = why
+            return taken
+        }
+        return pause
+    }
+
+    private var isWaiting: Bool { phase == .http ? http.isWaiting : phase == .lines && lines.isWaiting }
+
+    private var isFinished: Bool { phase == .http ? http.isFinished : phase == .lines && lines.isFinished }
+
+    /// Counts what it holds of an unfinished request; where that is too much for all together, it is refused.
+    private func account() {
+        let holds = stream.inputCount + http.heldBytes
+        if server.hold(holds, insteadOf: held) {
+            held = holds
+        } else if phase == .http {
+            http.stop(.busy, isInHead: true, &server.turn)
+        } else {
+            lines.stop(.busy, &server.turn)
+        }
+    }
+
+    private func send() {
+        stream.write(server.turn.output)
+        server.turn.output.removeAll(keepingCapacity: server.turn.output.capacity <= 4 * SessionTurn.outputBytes)
+    }
+
+    private func turnAway(ofUser: Bool) {
+        guard stream.inputCount > 0 else { return stream.hasInputEnded ? stream.close() : () }
+        begin()
+        let detail = Problems.tooManyConnectionsDetail(ofUser: ofUser)
+        if phase == .http {
+            var output: [UInt8] = []
+            Problems.tooManyConnections(ofUser: ofUser).append(to: &output, keepsAlive: false)
+            stream.write(output)
+        } else {
+            let status = ofUser ? 429 : 503
+            stream.write(
+                LineError.bytes(
+                    line: 1, status: status, detail: detail,
+                    retryAfterSeconds: Problems.tooManyConnectionsRetryAfterSeconds))
+        }
+        end()
+    }
+
+    /// Half-closes after the last answer and reads on for a while: closed with unread input, a socket resets the
+    /// client, who may then miss the answer.
+    private func end() {
+        phase = .ending
+        http = HTTPSession()
+        server.release(self)
+        stream.isReadingPaused = false
+        if stream.hasInputEnded || server.isStopping { return stream.closeAfterFlush() }
+        setDeadline(server.limits.lingerTimeout)
+        stream.endOutputAfterFlush()
+        if stream.isOpen { drop() }
+    }
+
+    private func drop() {
+        stream.consumeInput(stream.inputCount)
+        if stream.hasInputEnded { stream.closeAfterFlush() }
+    }
+
+    private func setDeadline(_ pause: SessionPause) {
+        let limits = server.limits
+        if pause == .admissionFull || pause == .answersFull || isWaiting && stream.outputCount == 0 {
+            timed = nil
+            deadline = .distantFuture
+        } else if phase == .http, http.isInBody || stream.inputCount > 0 {
+            if let timed, timed == (http.requests, http.isInBody) { return }
+            timed = (http.requests, http.isInBody)
+            setDeadline(http.isInBody ? limits.bodyTimeout : limits.headTimeout)
+        } else {
+            timed = nil
+            setDeadline(limits.idleTimeout)
+        }
+    }
+
+    private func setDeadline(_ span: Duration) {
+        deadline = server.now + span
+        server.watch(deadline)
+    }
+}

@@ -1,0 +1,64 @@
+package import Time
+
+/// What a session works with: where events go, the bounds, and where its answers are collected.
+package struct SessionTurn {
+    /// A session stops taking input while it has this many bytes of answers.
+    static let outputBytes = 65_536
+
+    let admission: Admission
+    let limits: IntakeLimits
+    /// When the events of this turn are accepted; nil while the wall clock is not synchronised.
+    package var acceptedAt: WallTime?
+    /// Answers to send.
+    package var output: [UInt8] = []
+    /// Lines and requests that were refused.
+    package var refused: UInt64 = 0
+    /// Events that were made durable.
+    package var accepted: UInt64 = 0
+    /// Where the events of a request stand; kept for its storage.
+    var events: [Range<Int>] = []
+
+    package init(admission: Admission, limits: IntakeLimits) {
+        self.admission = admission
+        self.limits = limits
+    }
+}
+
+/// Why a session took no more of its input.
+package enum SessionPause: Sendable {
+    /// It has taken all that makes sense without more.
+    case needsInput
+    /// Too much waits for the next commit.
+    case admissionFull
+    /// Too many of its own answers wait for a commit.
+    case answersFull
+    /// Its answers must be sent first.
+    case outputFull
+}
+
+extension SessionTurn {
+    /// Why a session must not go on.
+    func pause(answersFull: Bool) -> SessionPause? {
+        if output.count >= Self.outputBytes { return .outputFull }
+        if answersFull { return .answersFull }
+        return admission.isFull ? .admissionFull : nil
+    }
+}
+
+/// What became of the batches of one commit.
+package struct Settlement {
+    package let ordinal: UInt64
+    /// By the numbers of admission; nil: not known yet.
+    package let outcomes: [BatchOutcome?]
+
+    package init(ordinal: UInt64, outcomes: [BatchOutcome?]) {
+        self.ordinal = ordinal
+        self.outcomes = outcomes
+    }
+
+    /// What became of an event; nil where this settlement does not say.
+    func outcome(of position: Position) -> BatchOutcome? {
+        guard position.ordinal == ordinal, position.batch < outcomes.count else { return nil }
+        return outcomes[position.batch]
+    }
+}
