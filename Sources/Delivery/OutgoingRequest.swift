@@ -24,4 +24,20 @@ package struct OutgoingRequest: Sendable {
     package let timeout: Duration
     /// True where it carries no events and only finds out whether the destination answers.
     package let isCheck: Bool
+
+    package init(
+        id: UInt64, destination: String, method: Method, url: DestinationURL, headers: [HeaderField], body: [UInt8],
+        gzipLevel: Int?, connectTimeout: Duration, timeout: Duration, isCheck: Bool
+    ) {
+        self.id = id
+        self.destination = destination
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.gzipLevel = gzipLevel
+        self.connectTimeout = connectTimeout
+        self.timeout = timeout
+        self.isCheck = isCheck
+    }
 }

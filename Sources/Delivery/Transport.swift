@@ -34,11 +34,6 @@ extension [HeaderField] {
 extension Sequence<UInt8> {
     /// True where both are the same but for the case of ASCII letters.
     func elementsEqual(ignoringCase other: some Sequence<UInt8>) -> Bool {
-        elementsEqual(other) { $0.asciiLowercase == $1.asciiLowercase }
+        elementsEqual(other) { $0.lowercased == $1.lowercased }
     }
-}
-
-extension UInt8 {
-    /// The byte, an ASCII capital made small.
-    var asciiLowercase: UInt8 { (65...90).contains(self) ? self + 32 : self }
 }

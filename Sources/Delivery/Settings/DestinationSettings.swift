@@ -117,7 +117,7 @@ extension HeaderField {
         let halves = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
         let marks = Array("!#$%&'*+-.^_`|~".utf8)
         let isToken = halves[0].allSatisfy {
-            (48...57).contains($0) || (97...122).contains($0.asciiLowercase) || marks.contains($0)
+            (48...57).contains($0) || (97...122).contains($0.lowercased) || marks.contains($0)
         }
         guard isToken, !halves[0].isEmpty else { throw .header(text) }
         guard halves.count == 2 else { return (Array(halves[0]).text, nil) }

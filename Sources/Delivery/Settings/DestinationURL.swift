@@ -72,7 +72,7 @@ package struct DestinationURL: Sendable, Hashable {
             host = authority[..<colon]
             tail = authority[colon...]
             let isName = host.utf8.allSatisfy { byte in
-                (48...57).contains(byte) || (97...122).contains(byte.asciiLowercase) || [45, 46, 95].contains(byte)
+                (48...57).contains(byte) || (97...122).contains(byte.lowercased) || [45, 46, 95].contains(byte)
             }
             guard (1...253).contains(host.utf8.count), isName else { return nil }
         }
