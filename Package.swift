@@ -83,7 +83,7 @@ let package = Package(
         tests("NetlinkTests", ["Netlink", "Bytes", "Posix"]),
         tests("ReachabilityTests", ["Reachability", "Netlink", "Time", "Bytes"]),
         tests("GatesTests", ["Gates", "Reachability", "Time", "Bytes"]),
-        tests("QueueModelTests", ["Bytes"]),
+        tests("QueueModelTests", ["Bytes", "Posix"]),
         tests("QueueTests", ["Queue", "Gates", "Reachability", "Bytes", "Time", "Posix"]),
         tests("IntakeTests", ["Intake", "JSON", "HTTP1", "Queue", "Posix", "Reactor", "Bytes", "Time"]),
         tests("DeliveryTests", ["Delivery", "Gates", "Reachability", "Queue", "JSON", "Bytes", "Time"]),
