@@ -6,6 +6,8 @@ struct CursorFile {
         var durableSide = 1
         var lastSide = 1
         var durableLow = 1
+        /// Nothing is sent before the durable cursor has come that far.
+        var durableDue = 1
         var isDirty = false
     }
 

@@ -105,10 +105,6 @@ final class ModelDisk {
             throw .failed
         }
         change(file) { $0.sync() }
-        guard let log = files[file]?.log else { return }
-        for other in files.keys where other != file && files[other]?.log == log {
-            change(other) { $0.giveUpReverted() }
-        }
     }
 
     func link(_ name: FileName, to file: Int) throws(DiskError) {
@@ -130,9 +126,16 @@ final class ModelDisk {
         changes.append(.unlink(name))
     }
 
+    /// Makes names durable; a log that has moved to a new segment has no claim any more on what an old one reverted.
     func synchroniseNames() throws(DiskError) {
         try step()
         changes.forEach(apply)
+        for case .link(_, let file) in changes {
+            guard let log = files[file]?.log else { continue }
+            for other in files.keys where other != file && files[other]?.log == log {
+                change(other) { $0.giveUpReverted() }
+            }
+        }
         changes = []
     }
 
@@ -159,6 +162,13 @@ final class ModelDisk {
 }
 
 extension ModelDisk {
+    /// What the next start finds after the process died: all that was written, and no word of failed syncs.
+    ///
+    /// Confirmed writes are lost only with a file system that shuts down, which the next start would not find mounted.
+    func keepUnsynced() {
+        for file in files.keys { change(file) { $0.reverted = [] } }
+    }
+
     /// What the next start finds after the power went: a random part of all that was not synced.
     func loseUnsynced() {
         for change in changes where Bool.random(using: &random) { apply(change) }

@@ -27,7 +27,8 @@ extension ModelQueue {
     /// The next request of a destination: nil where nothing waits, or storage does not let it.
     func formRequest(_ destination: Int, _ log: Int, now: Int) throws(DiskError) -> Request? {
         let low = cursors[destination, log].slot.low
-        if low - cursors[destination, log].durableLow >= Self.window {
+        let cursor = cursors[destination, log]
+        if low - cursor.durableLow >= Self.window || cursor.durableLow < cursor.durableDue {
             do { try synchroniseCursors() } catch .crash { throw .crash } catch .failed { return nil }
         }
         var items: [Request.Item] = []

@@ -29,12 +29,11 @@ extension ModelQueue {
         }
     }
 
-    /// Gives up the oldest segment of a log to make room, never the newest.
+    /// Gives up the oldest segment of a log to make room, never the newest; where the cursors cannot be made durable,
+    /// the segment stays and nothing behind it is sent, or it would come out of order after a power cut.
     func evict(_ log: Int, now: Int) throws(DiskError) {
         guard logs[log].segments.count > 1, let oldest = logs[log].segments.first else { return }
         let last = logs[log].segments[1].first - 1
-        let before = cursors
-        let settledBefore = settled.count
         for destination in 0..<Self.destinations {
             let low = cursors[destination, log].slot.low
             guard low <= last else { continue }
@@ -42,29 +41,11 @@ extension ModelQueue {
                 (sequence, dispositionOfEvicted(sequence, log: log, destination: destination))
             }
             try settle(destination, log, dispositions)
+            cursors[destination, log].durableDue = last + 1
         }
-        do {
-            try synchroniseCursors()
-        } catch .crash {
-            throw .crash
-        } catch .failed {
-            try restore(before)
-            settled.removeLast(settled.count - settledBefore)
-            throw .failed
-        }
+        try synchroniseCursors()
         try disk.unlink(.segment(log: log, id: oldest.id, first: oldest.first))
         logs[log].segments.removeFirst()
-    }
-
-    /// Takes back what could not be made durable.
-    private func restore(_ before: CursorFile) throws(DiskError) {
-        for destination in 0..<Self.destinations {
-            for log in 0..<Self.logs where cursors[destination, log].slot.low != before[destination, log].slot.low {
-                cursors[destination, log].slot.low = before[destination, log].slot.low
-                cursors[destination, log].slot.ledger = before[destination, log].slot.ledger
-                try writeSlot(destination, log)
-            }
-        }
     }
 
     private func dispositionOfEvicted(_ sequence: Int, log: Int, destination: Int) -> Disposition {

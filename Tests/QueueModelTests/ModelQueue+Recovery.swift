@@ -48,9 +48,7 @@ extension ModelQueue {
 
     private func findCursors() throws(DiskError) {
         cursors.file = disk.names[.cursors]
-        if let file = cursors.file { try disk.synchronise(file) }
         let cells = cursors.file.map { disk.cells($0) } ?? []
-        var resets = false
         for destination in 0..<Self.destinations {
             for log in 0..<Self.logs {
                 let best = (0...1).compactMap { side in
@@ -63,7 +61,6 @@ extension ModelQueue {
                 } else {
                     cursor.slot.low = variant == .restartAtNewest ? newestKnown(log) + 1 : oldest(log)
                     cursor.slot.origin = cursor.slot.low - 1
-                    resets = true
                 }
                 cursor.lastSide = cursor.durableSide
                 cursor.durableLow = cursor.slot.low
@@ -71,8 +68,9 @@ extension ModelQueue {
             }
         }
         try findCounters()
-        if resets { try replaceCursorFile() }
         try passMissingSegments()
+        // A sync may have failed before the end: what can be read may not be durable, and no later sync will tell.
+        if variant != .recoverWithoutSync { try replaceCursorFile() }
     }
 
     private func newestKnown(_ log: Int) -> Int { logs[log].segments.last?.last ?? 0 }

@@ -159,6 +159,9 @@ extension Scenario {
             }
             disk.damage(segment.file, at: position, length: Int.random(in: 0..<12, using: &random))
         }
+        if queue.contents(of: segment).epoch == nil {
+            truth.damaged.formUnion((segment.first..<(segment.last + 1)).map { Truth.Place(log: log, sequence: $0) })
+        }
         note("  segment \(segment.id) of log \(log), cells \(start)..<\(min(end, start + length))")
     }
 

@@ -38,11 +38,12 @@ struct Scenario {
     /// Posts without an answer, which clients may repeat.
     var unanswered: [Int] = []
     var crashes = 0
-    var isTracing = false
-    var trace: [String] = []
+    /// What was done, where it is wanted.
+    let trace: Trace?
 
-    init(seed: UInt64, variant: Variant? = nil) throws(DiskError) {
+    init(seed: UInt64, variant: Variant? = nil, trace: Trace? = nil) throws(DiskError) {
         self.variant = variant
+        self.trace = trace
         random = SplitMix64(seed: seed)
         crashRandom = SplitMix64(seed: seed ^ 0xC7A5)
         disk = ModelDisk(seed: seed ^ 0xD15C)
@@ -58,9 +59,9 @@ struct Scenario {
         try finish()
     }
 
-    /// A short life that crashes at the given step; returns false where it never came that far.
+    /// A short life that crashes after the given number of steps; returns false where it never came that far.
     mutating func run(operations: Int, crashStep: Int) throws -> Bool {
-        disk.crashStep = crashStep
+        disk.crashStep = disk.steps + crashStep
         for _ in 0..<operations {
             let operation = Operation.wheel[Int.random(in: 0..<Operation.wheel.count, using: &random)]
             switch operation {
@@ -98,7 +99,7 @@ struct Scenario {
         var worst = end
         while true {
             disk.heal()
-            if worst == .powerCut { disk.loseUnsynced() }
+            if worst == .powerCut { disk.loseUnsynced() } else { disk.keepUnsynced() }
             if crashRandom.next() % 4 == 0 { disk.crashStep = disk.steps + Int(crashRandom.next() % 8) }
             do {
                 queue = try ModelQueue(disk: disk, variant: variant, epoch: crashRandom.next())
@@ -142,8 +143,15 @@ struct Scenario {
     }
 
     func note(_ text: @autoclosure () -> String) {
-        if isTracing { Scenario.write(text()) }
+        if let trace { trace.lines.append(text()) }
     }
 
     mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+}
+
+/// The end of what a failing seed did.
+final class Trace {
+    var lines: [String] = []
+
+    var text: String { lines.suffix(80).joined(separator: "\n") }
 }

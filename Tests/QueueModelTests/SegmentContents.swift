@@ -39,6 +39,8 @@ struct SegmentContents {
                 position += 1
             }
         }
+        // Without the epoch no event has its name, and under another it would be another event.
+        if epoch == nil { events = events.map { $0 == .hole ? .hole : .damaged } }
     }
 
     private mutating func salvage(_ cells: [Cell], at position: Int, id: Int) {
