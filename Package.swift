@@ -88,7 +88,7 @@ let package = Package(
         tests("NetlinkTests", ["Netlink", "Bytes", "Posix"]),
         tests("ReachabilityTests", ["Reachability", "Netlink", "Time", "Bytes"]),
         tests("GatesTests", ["Gates", "Reachability", "Time", "Bytes"]),
-        tests("QueueModelTests", ["Bytes"]),
+        tests("QueueModelTests", ["Bytes", "Posix"]),
         tests("QueueTests", ["Queue", "Gates", "Reachability", "Bytes", "Time", "Posix"]),
         tests(
             "IntakeTests",

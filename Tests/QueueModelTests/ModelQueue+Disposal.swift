@@ -1,0 +1,99 @@
+extension ModelQueue {
+    /// Puts holes in place of events, whatever became of them elsewhere; returning is the receipt.
+    func purge(_ sequences: Set<Int>, in log: Int) throws(DiskError) {
+        if variant != .purgeForgetsBatchInMemory {
+            logs[log].lastBatch = logs[log].lastBatch.map {
+                sequences.contains($0.sequence) ? .hole(sequence: $0.sequence) : $0
+            }
+        }
+        for index in logs[log].segments.indices {
+            let segment = logs[log].segments[index]
+            var cells = disk.cells(segment.file)
+            let holes = cells.punch(sequences, segment: segment.id)
+            guard holes > 0 else { continue }
+            // The segment being written is left; the next commit opens another.
+            if logs[log].active?.file == segment.file { logs[log].active = nil }
+            let file = try disk.create()
+            try disk.append(cells, to: file)
+            try disk.synchronise(file)
+            let temporary = FileName.temporary(makeName())
+            try disk.link(temporary, to: file)
+            if variant == .receiptOfPurgeBeforeRename {
+                logs[log].segments[index].file = file
+                continue
+            }
+            let name = FileName.segment(log: log, id: segment.id, first: segment.first)
+            try disk.rename(temporary, to: name)
+            try disk.synchroniseNames()
+            logs[log].segments[index].file = file
+        }
+    }
+
+    /// Gives up the oldest segment of a log to make room, never the newest; where the cursors cannot be made durable,
+    /// the segment stays and nothing behind it is sent, or it would come out of order after a power cut.
+    func evict(_ log: Int, now: Int) throws(DiskError) {
+        guard logs[log].segments.count > 1, let oldest = logs[log].segments.first else { return }
+        let last = logs[log].segments[1].first - 1
+        for destination in 0..<Self.destinations {
+            let low = cursors[destination, log].slot.low
+            guard low <= last else { continue }
+            let dispositions = (low...last).map { sequence in
+                (sequence, dispositionOfEvicted(sequence, log: log, destination: destination))
+            }
+            try settle(destination, log, dispositions)
+            cursors[destination, log].durableDue = last + 1
+        }
+        try synchroniseCursors()
+        try disk.unlink(.segment(log: log, id: oldest.id, first: oldest.first))
+        logs[log].segments.removeFirst()
+    }
+
+    private func dispositionOfEvicted(_ sequence: Int, log: Int, destination: Int) -> Disposition {
+        let (event, epoch) = event(log, sequence)
+        let letter = Letter(destination: destination, log: log, epoch: epoch, sequence: sequence)
+        switch event {
+        case .hole: return .purged
+        case .damaged: return letters.contains(letter) ? .dead : .quarantined
+        case .record: return letters.contains(letter) ? .dead : .evicted
+        }
+    }
+
+    /// Removes the segments that every destination is past, but for the newest of a log, which tells what was accepted.
+    func retire() throws(DiskError) {
+        for log in 0..<Self.logs {
+            while logs[log].segments.count > 1 {
+                let last = logs[log].segments[1].first - 1
+                let oldest = logs[log].segments[0]
+                let all = (0..<Self.destinations).map { cursors[$0, log] }
+                guard all.allSatisfy({ $0.slot.low > last }) else { break }
+                let name = FileName.segment(log: log, id: oldest.id, first: oldest.first)
+                if variant == .unlinkBeforeCursorsAreSynced {
+                    try disk.unlink(name)
+                    logs[log].segments.removeFirst()
+                    try synchroniseCursors()
+                    continue
+                }
+                if all.contains(where: { $0.durableLow <= last }) { try synchroniseCursors() }
+                try disk.unlink(name)
+                logs[log].segments.removeFirst()
+            }
+        }
+    }
+}
+
+extension [Cell] {
+    /// Replaces records by holes and returns how many.
+    mutating func punch(_ sequences: Set<Int>, segment: Int) -> Int {
+        var holes = 0
+        for index in indices {
+            guard case .record(let record) = self[index], sequences.contains(record.sequence) else { continue }
+            self[index] = .hole(sequence: record.sequence, segment: segment)
+            holes += 1
+        }
+        if holes > 0, case .segment(var header) = self[0] {
+            header.holes += holes
+            self[0] = .segment(header)
+        }
+        return holes
+    }
+}
