@@ -1,4 +1,5 @@
 internal import Control
+internal import Intake
 internal import Posix
 internal import Reactor
 internal import SystemdService

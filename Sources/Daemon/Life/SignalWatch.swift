@@ -7,10 +7,13 @@ final class SignalWatch: ReadyHandler {
     private unowned let thread: LoopThread
     private var registration: EventLoop.Registration?
 
-    init(_ source: consuming SignalSource, on thread: LoopThread) throws(Errno) {
+    init(_ source: consuming SignalSource, on thread: LoopThread) {
         self.source = source
         self.thread = thread
-        registration = try thread.loop.register(self.source.descriptor.number, .readable, handler: self)
+    }
+
+    func start() throws(Errno) {
+        registration = try thread.loop.register(source.descriptor.number, .readable, handler: self)
     }
 
     func ready(_ readiness: Readiness, registration: EventLoop.Registration) {

@@ -2,6 +2,7 @@ internal import Bytes
 internal import Configuration
 internal import Control
 internal import HTTPTransport
+internal import Intake
 internal import Posix
 internal import Queue
 internal import Reactor
@@ -70,7 +71,8 @@ struct Startup {
                     manager: manager, configurationPath: configurationPath, settings: loaded, snapshot: snapshot))
         }
         try listen(thread, configuration)
-        let watch = try calling { () throws(Errno) in try SignalWatch(signals, on: thread) }
+        let watch = SignalWatch(signals, on: thread)
+        try calling { () throws(Errno) in try watch.start() }
         thread.report(recovery)
         log.log(.ready(destinations: loaded.destinations.count, queued: thread.queuedEvents))
         manager.ready(status: thread.statusSentence())

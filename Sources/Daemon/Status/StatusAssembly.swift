@@ -1,6 +1,7 @@
 internal import Bytes
 internal import Control
 internal import Delivery
+internal import Intake
 internal import Posix
 internal import Queue
 internal import Reachability

@@ -75,7 +75,9 @@ final class LoopThread {
         let units = UnitMaker(parts.settings, parts.snapshot, at: loop.now).units
         let newest = Dictionary(uniqueKeysWithValues: parts.snapshot.logs.map { ($0.name, $0.accepted) })
         coordinator = Coordinator(units: units, admission: admission, newest: newest, at: loop.now)
-        intake = IntakeServer(on: loop, admission: admission, limits: IntakeLimits(parts.settings))
+        let wall = SynchronisedClock(loop)
+        intake = IntakeServer(
+            loop: loop, admission: admission, limits: IntakeLimits(parts.settings), clock: { wall.time })
         var outcome: (UInt64, TransportOutcome) -> Void = { _, _ in }
         transport = CurlTransport(on: loop) { outcome($0, $1) }
         network = NetworkWatch(on: loop, log: parts.log)
@@ -134,7 +136,7 @@ final class LoopThread {
         case .send(let request, let addresses): transport.send(request, addresses: addresses)
         case .cancel(let request): transport.cancel(request)
         case .dropConnections(let destination): transport.dropConnections(destination: destination)
-        case .answer(let ordinal, let outcomes): intake.settled(ordinal: ordinal, outcomes)
+        case .answer(let ordinal, let outcomes): intake.settled(ordinal: ordinal, outcomes: outcomes)
         case .notice(let notice): log.log(notice)
         case .statusChanged: statusIsDue = true
         }

@@ -1,0 +1,169 @@
+"""The promise against `kill -9`, and against a file system that is shut down below the daemon."""
+import json
+import os
+import random
+import re
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+from harness import Collector, LineClient, Script, until
+
+KILLS = int(os.environ.get("UPLINKD_KILLS", "20"))
+CUTS = int(os.environ.get("UPLINKD_CUTS", "4"))
+
+
+class Load(threading.Thread):
+    """A client that posts numbered lines, reconnects when the daemon goes, and remembers what was acknowledged.
+
+    Numbers of a connection that broke before their answer may have been taken or not; they are never sent again.
+    """
+
+    def __init__(self, daemon, client):
+        super().__init__(daemon=True)
+        self.daemon_under_test, self.client = daemon, client
+        self.next = 0
+        self.acknowledged = set()
+        self.enough = threading.Event()
+
+    def run(self):
+        while not self.enough.is_set():
+            try:
+                self.connection()
+            except (OSError, ValueError):
+                time.sleep(0.01)
+
+    def connection(self):
+        link = LineClient(self.daemon_under_test.events, timeout=5)
+        sent, base = [], 0
+        try:
+            while not self.enough.is_set():
+                batch = range(self.next, self.next + random.choice((1, 3, 20)))
+                self.next = batch.stop
+                sent += batch
+                link.send(b"".join(b'{"n":"%d-%d"}\n' % (self.client, number) for number in batch))
+                while base < len(sent):
+                    answer = link.answer()
+                    if answer is None:
+                        return
+                    for number in sent[base : answer["accepted"]]:
+                        self.acknowledged.add(f"{self.client}-{number}")
+                    base = answer["accepted"]
+        finally:
+            link.close()
+
+
+def test_kill_at_random_under_load(daemons, collector):
+    seed = int(os.environ.get("UPLINKD_SEED", time.time_ns() % 1_000_000))
+    print(f"UPLINKD_SEED={seed}")
+    chance = random.Random(seed)
+    daemon = daemons(url=collector.url, options="RetryMin=250ms\nFlushSpread=0\nBatchMaxEvents=50",
+                     sections="[Reachability]\nCheckInterval=1s")
+    daemon.start()
+    loads = [Load(daemon, client) for client in range(4)]
+    for load in loads:
+        load.start()
+    for _ in range(KILLS):
+        time.sleep(chance.uniform(0.05, 0.4))
+        daemon.kill()
+        daemon.start()
+    time.sleep(0.3)
+    for load in loads:
+        load.enough.set()
+    for load in loads:
+        load.join(20)
+    acknowledged = set().union(*(load.acknowledged for load in loads))
+    assert len(acknowledged) > 100 * KILLS / 20
+    until(lambda: acknowledged <= set(collector.numbers()), 30,
+          f"every acknowledged event arrives; missing {len(acknowledged - set(collector.numbers()))}")
+    until(lambda: daemon.assert_ledger()["queued"] == 0, 10, "nothing is queued")
+    numbers = collector.numbers()
+    sent_again = len(numbers) - len(set(numbers))
+    assert sent_again <= 50 * KILLS, f"{sent_again} events came twice: more than one batch a kill"
+    ledger = daemon.assert_ledger()
+    assert ledger["quarantined"] == 0 and ledger["dead"] == 0
+    assert ledger["accepted"] >= len(acknowledged)
+    # Of each client, the order of acceptance is the order of first arrival.
+    for client in range(4):
+        first = {}
+        for place, number in enumerate(numbers):
+            first.setdefault(number, place)
+        places = [first[f"{client}-{number}"] for number in range(loads[client].next)
+                  if f"{client}-{number}" in first]
+        assert places == sorted(places), f"client {client} is out of order (seed {seed})"
+
+
+def test_every_answer_follows_a_sync(daemons):
+    """strace sees an fdatasync between the reception of each line and its answer, and none is answered without."""
+    daemon = daemons()
+    trace = os.path.join(daemon.home, "trace")
+    daemon.wrap = ["strace", "-f", "-q", "-e", "trace=recvfrom,fdatasync,sendto", "-s", "64", "-o", trace]
+    daemon.start()
+    link = LineClient(daemon.events)
+    count = 50
+    for number in range(count):
+        link.send(b'{"n":%d}\n' % number)
+        assert link.answer() == {"accepted": number + 1}
+    link.close()
+    daemon.stop()
+    received, synced, answered = [], [], []
+    for place, line in enumerate(open(trace, errors="replace")):
+        if re.search(r'recvfrom\(.*\{\\"n\\":', line) or re.search(r'recvfrom resumed>"\{\\"n\\":', line):
+            received.append(place)
+        elif re.search(r"fdatasync\(\d+\)\s+= 0|fdatasync resumed>\)\s+= 0", line):
+            synced.append(place)
+        elif re.search(r'sendto\(.*accepted', line):
+            answered.append(place)
+    assert len(received) >= count and len(answered) >= count, (len(received), len(answered))
+    for arrival, answer in zip(received, answered):
+        assert any(arrival < sync < answer for sync in synced), "an answer without a sync before it"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="loop mounts need root")
+@pytest.mark.parametrize("kind", ["ext4", "xfs"])
+def test_file_system_shut_down(daemons, home, kind):
+    """A power cut for one file system: what was acknowledged before it is there after it."""
+    image, mount = os.path.join(home, "image"), os.path.join(home, "mount")
+    os.mkdir(mount)
+    subprocess.run(["truncate", "-s", "400M", image], check=True)
+    subprocess.run(["mkfs." + kind, "-q", image], check=True)
+    acknowledged = set()
+    collector = Collector(script=Script(status=503))
+    daemon = daemons(url=collector.url, options="RetryMin=250ms\nFlushSpread=0",
+                     sections="[Reachability]\nCheckInterval=1s\n[Queue]\nMaxSize=128M\nKeepFree=0%")
+    daemon.queue = os.path.join(mount, "queue")
+    daemon.write_configuration("RetryMin=250ms\nFlushSpread=0",
+                               "[Reachability]\nCheckInterval=1s\n[Queue]\nMaxSize=128M\nKeepFree=0%")
+    try:
+        for cut in range(CUTS):
+            subprocess.run(["mount", "-o", "loop", image, mount], check=True)
+            os.makedirs(daemon.queue, mode=0o700, exist_ok=True)
+            daemon.start()
+            loads = [Load(daemon, 10 * cut + client) for client in range(4)]
+            for load in loads:
+                load.start()
+            time.sleep(0.5)
+            subprocess.run(["xfs_io", "-x", "-c", "shutdown", mount], check=True)
+            for load in loads:
+                load.enough.set()
+            daemon.kill()
+            for load in loads:
+                load.join(10)
+                acknowledged |= load.acknowledged
+            until(lambda: subprocess.run(["umount", mount]).returncode == 0, 10, "the file system is unmounted")
+        subprocess.run(["mount", "-o", "loop", image, mount], check=True)
+        collector.script = Script()
+        daemon.start()
+        assert len(acknowledged) > 50 * CUTS
+        until(lambda: acknowledged <= set(collector.numbers()), 30,
+              f"missing {len(acknowledged - set(collector.numbers()))} of {len(acknowledged)}\n{daemon.read_log()}")
+        until(lambda: daemon.assert_ledger()["queued"] == 0, 10, "nothing is queued")
+        daemon.stop()
+    finally:
+        if daemon.process and daemon.process.poll() is None:
+            daemon.kill()
+        until(lambda: subprocess.run(["umount", mount]).returncode == 0, 10, "the file system is unmounted")
+        collector.stop()

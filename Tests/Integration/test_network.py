@@ -1,0 +1,126 @@
+"""The main job in two namespaces joined by veth: what comes when the network goes and comes (run as root)."""
+import os
+import time
+
+import pytest
+
+from harness import NamespaceCollector, Script, until
+
+COLLECTOR = "198.51.100.10"
+OPTIONS = "PlainHTTP=yes\nExpectHeader=X-Collector: uplink\nRetryMin=1s"
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+
+
+@pytest.fixture
+def box(network, daemons):
+    """A daemon in the inner namespace with a collector in the outer one; no default route yet."""
+
+    class Box:
+        pass
+
+    box = Box()
+    box.network = network
+    box.collector = NamespaceCollector(network.outer, COLLECTOR, script=Script(headers={"X-Collector": "uplink"}))
+    box.daemon = daemons(
+        url=f"http://{COLLECTOR}:8080/collect", options=OPTIONS, wrap=network.wrap(),
+        sections="[Reachability]\nCheckInterval=30s",
+    )
+    yield box
+    box.collector.stop()
+
+
+def assert_queued(events, reason="connectivity"):
+    for event in events:
+        assert event["was_queued"] == "true", event
+        assert event["queue_reason"] == reason, event
+
+
+def test_queued_while_the_route_is_gone(box):
+    daemon, collector, network = box.daemon, box.collector, box.network
+    daemon.start()
+    until(lambda: daemon.state() == "no-path", 5, "the loss of the path is announced")
+    sent = network.packets()
+    for start in range(0, 1000, 50):
+        daemon.post_numbers(range(start, start + 50))
+    ledger = daemon.assert_ledger()
+    assert (ledger["accepted"], ledger["queued"]) == (1000, 1000)
+    assert collector.requests == []
+    time.sleep(2)
+    assert network.packets() == sent, "a packet left while there was no path"
+    network.route()
+    returned = time.monotonic()
+    until(lambda: len(collector.taken) >= 1000, 15, f"all events arrive\n{daemon.read_log()}")
+    first = collector.requests[0][0]
+    assert first - returned < 1.0, f"the first request came {first - returned:.3f} s after the route"
+    assert collector.numbers() == list(range(1000)), "once each and in order"
+    assert_queued(collector.taken)
+    assert all(event["network_connection_type"] == "none" for event in collector.taken)
+    until(lambda: daemon.assert_ledger()["delivered"] == 1000, 5, "the ledger knows")
+
+    assert daemon.state() == "reachable"
+    daemon.post_numbers(range(1000, 1010))
+    until(lambda: len(collector.taken) >= 1010, 5, "events posted online arrive")
+    for event in collector.taken[1000:]:
+        assert "was_queued" not in event and "queue_reason" not in event, event
+        assert event["network_connection_type"] == "ethernet"
+    assert len({event["event_id"] for event in collector.taken}) == 1010
+
+
+def test_queued_while_the_carrier_is_gone(box):
+    daemon, collector, network = box.daemon, box.collector, box.network
+    network.route()
+    daemon.start()
+    until(lambda: daemon.state() == "reachable", 10, f"reachable\n{daemon.read_log()}")
+    network.peer_link(False)
+    until(lambda: daemon.state() == "no-path", 6, "the loss of the carrier is announced")
+    daemon.post_numbers(range(300))
+    assert collector.posts() == []
+    network.peer_link(True)
+    until(lambda: len(collector.taken) >= 300, 20, f"all events arrive\n{daemon.read_log()}")
+    assert collector.numbers() == list(range(300))
+    assert_queued(collector.taken)
+
+
+def test_a_collector_that_is_down_is_found_by_the_check(box):
+    daemon, collector, network = box.daemon, box.collector, box.network
+    network.route()
+    collector.collector.stop()
+    daemon.write_configuration(OPTIONS, "[Reachability]\nCheckInterval=2s")
+    daemon.start()
+    until(lambda: daemon.state() == "unreachable", 10, "the destination is unreachable")
+    daemon.post_numbers(range(100))
+    time.sleep(1)
+    box.collector = NamespaceCollector(network.outer, COLLECTOR, script=Script(headers={"X-Collector": "uplink"}))
+    until(lambda: len(box.collector.taken) >= 100, 8, f"the check finds it\n{daemon.read_log()}")
+    assert box.collector.numbers() == list(range(100))
+    assert_queued(box.collector.taken)
+
+
+def test_an_event_cancels_no_check(box):
+    """The route returns while the collector is down: an event posted before the next check changes nothing of it."""
+    daemon, network = box.daemon, box.network
+    box.collector.collector.stop()
+    daemon.write_configuration(OPTIONS, "[Reachability]\nCheckInterval=8s")
+    daemon.start()
+    until(lambda: daemon.state() == "no-path", 5, "no path")
+    network.route()
+    until(lambda: daemon.state() == "unreachable", 5, "nobody answers")
+    time.sleep(5)
+    daemon.post_numbers([1])
+    before = time.monotonic()
+    box.collector = NamespaceCollector(network.outer, COLLECTOR, script=Script(headers={"X-Collector": "uplink"}))
+    until(lambda: len(box.collector.taken) == 1, 12, f"the next check finds the collector\n{daemon.read_log()}")
+    assert time.monotonic() - before < 8 * 1.15 + 1.5
+
+
+def test_no_check_while_reachable(box):
+    daemon, collector, network = box.daemon, box.collector, box.network
+    network.route()
+    daemon.write_configuration(OPTIONS, "[Reachability]\nCheckInterval=1s")
+    daemon.start()
+    until(lambda: daemon.state() == "reachable", 10, "reachable")
+    time.sleep(1)
+    requests = len(collector.requests)
+    time.sleep(6)
+    assert len(collector.requests) == requests, "a check was sent while reachable"
