@@ -1,89 +1,110 @@
-package import Time
+internal import Bytes
+internal import Posix
+internal import Time
 
 /// The durable queue: logs of events, and how far each destination has come in each.
 ///
 /// Confined to one thread; every call may block on the disk.
 package final class Queue {
     /// What the start found.
-    package let recovery: RecoveryReport
+    package internal(set) var recovery = RecoveryReport()
+    /// How long the newest sync of a commit took, in microseconds.
+    package internal(set) var lastSyncMicroseconds = 0
 
-    private init() {
-        recovery = RecoveryReport()
+    let storage: any Storage
+    let options: QueueOptions
+    var destinations: [String]
+    let randomBits: () -> UInt64
+    let clock: () -> Instant
+    let identity: QueueIdentity
+    let quarantine: Quarantine
+    let cursorFile: CursorFile
+    let window = SegmentWindow()
+    /// Held open for its lock.
+    var lock: (any StorageFile)?
+    /// FORMAT, where it could not be written yet.
+    var unwrittenFormat: FormatPage?
+    var logs: [LogName: LogState] = [:]
+    var cursors: [CursorKey: Cursor] = [:]
+    var nextSegment: UInt64 = 1
+    /// The newest error of a commit; nil once one has succeeded.
+    var commitFailure: QueueError?
+    /// Damage found since the start, until it is asked for.
+    var newDamages: [RecoveryReport.Damage] = []
+    var cursorsDirtySince: Instant?
+    /// Until when the preparing of segments rests after an error.
+    var preparingRestsUntil = Instant(nanoseconds: 0)
+    /// The segment files that readers have open, the newest first.
+    var openFiles: [(segment: UInt64, file: any StorageFile, size: Int)] = []
+
+    /// One destination in one log.
+    struct CursorKey: Hashable {
+        let destination: String
+        let log: LogName
     }
 
-    /// Takes the directory, makes it a queue where it is empty, and recovers what it holds.
-    ///
-    /// Reads names, cursors and the newest segment of each log. `age` is the age clock in milliseconds (rule 16),
-    /// `randomBits` gives the epochs. What fails without ending the start is in `recovery.failures`.
-    ///
-    /// - Throws: only what `endsStart`.
-    package static func open(
-        _ storage: any Storage, options: QueueOptions, destinations: [String], at wall: WallTime,
-        randomBits: @escaping () -> UInt64
-    ) throws(QueueError) -> Queue {
-        preconditionFailure("not written yet")
+    /// A cursor and its place in the file.
+    struct Cursor {
+        var state: CursorState
+        var slot: Int
     }
 
-    /// Makes batches durable: gives sequence numbers, writes each to its log, syncs each log once.
-    ///
-    /// All batches of one log succeed or fail together; a log that is full or fails does not fail the others. The
-    /// batches come back empty, with their storage.
-    package func commit(_ batches: inout [OpenBatch], at wall: WallTime, age: UInt64) -> [CommitOutcome] {
-        preconditionFailure("not written yet")
+    init(
+        _ storage: any Storage, _ options: QueueOptions, _ destinations: [String], _ format: FormatPage,
+        lock: (any StorageFile)?, randomBits: @escaping () -> UInt64, clock: @escaping () -> Instant
+    ) {
+        precondition(options.block.map(Block.isPossible) ?? true)
+        self.storage = storage
+        self.options = options
+        self.destinations = destinations
+        self.lock = lock
+        self.randomBits = randomBits
+        self.clock = clock
+        identity = format.identity
+        quarantine = Quarantine(storage, limit: options.quarantineBytes)
+        cursorFile = CursorFile(storage, seal: format.identity.seal)
     }
 
-    /// The events of a log from a sequence number on, about `limit` bytes of them; nil where none is durable yet.
-    package func read(_ log: LogName, from sequence: UInt64, limit: Int) throws(QueueError) -> Chunk? {
-        preconditionFailure("not written yet")
+    /// Damage that reading found since the last call, to be named in the journal.
+    package func takeDamages() -> [RecoveryReport.Damage] {
+        defer { newDamages.removeAll() }
+        return newDamages
     }
 
-    /// Counts what became of a destination's events up to and with `sequence`; written, not synced.
-    ///
-    /// What was settled before stays as it was; `counts` must add up to the events from the cursor to `sequence`.
-    package func settle(destination: String, log: LogName, through sequence: UInt64, _ counts: Ledger) {
-        preconditionFailure("not written yet")
-    }
-
-    /// Where a destination stands in a log.
-    package func cursor(destination: String, log: LogName) -> CursorState {
-        preconditionFailure("not written yet")
-    }
-
-    /// Makes all cursors durable.
-    package func synchroniseCursors() throws(QueueError) {
-        preconditionFailure("not written yet")
-    }
-
-    /// Does one slice of background work and returns when it wants to be called again: at or before `now`, there is
-    /// more to do; nil, nothing is due until the next commit or settlement.
-    package func housekeep(at now: Instant) -> Instant? {
-        preconditionFailure("not written yet")
-    }
-
-    /// What status shows.
-    package var snapshot: QueueSnapshot {
-        preconditionFailure("not written yet")
-    }
-
-    /// Makes the cursors durable and gives up the lock.
+    /// Makes the cursors durable and gives up the lock; nothing may be called after it.
     package func close() {
-        preconditionFailure("not written yet")
+        do throws(QueueError) { try synchroniseCursors() } catch {}
+        logs.removeAll()
+        openFiles.removeAll()
+        window.detach()
+        lock = nil
     }
-}
 
-/// What became of one batch.
-package enum CommitOutcome: Sendable, Equatable {
-    /// It is durable: its events have the sequence numbers from `first` on and ids with `epoch`.
-    case committed(log: LogName, epoch: UInt64, first: UInt64, count: Int)
-    /// It is not, and its events are not accepted.
-    case refused(QueueError)
+    /// Runs a call on a file and says, should it fail, which.
+    func attempt<Value>(
+        _ operation: QueueError.Operation, _ path: String, at offset: Int = 0, _ body: () throws(Errno) -> Value
+    ) throws(QueueError) -> Value {
+        do throws(Errno) {
+            return try body()
+        } catch {
+            let full = path.isEmpty ? storage.root : storage.root + "/" + path
+            throw .failed(operation, path: full, offset: offset, error)
+        }
+    }
+
+    /// Bytes on disk, as `du` counts.
+    var bytesOnDisk: UInt64 {
+        let folders = 3 + logs.values.count { $0.directoryExists }
+        let files = logs.values.reduce(cursorFile.bytes + quarantine.bytes) { $0 + $1.bytes }
+        return UInt64(files + FormatPage.size + folders * 4_096)
+    }
 }
 
 /// How far a destination has come in a log.
 package struct CursorState: Sendable, Equatable {
     /// Every lower sequence number is settled.
-    package let low: UInt64
+    package internal(set) var low: UInt64
     /// Events before the first that this destination is accountable for; `low - 1 - origin == ledger.total`.
     package let origin: UInt64
-    package let ledger: Ledger
+    package internal(set) var ledger: Ledger
 }

@@ -38,4 +38,12 @@ package struct QueueOptions: Sendable {
         case .bulk: maximumBytes / 100 * 80
         }
     }
+
+    /// What must stay free on a file system of so many bytes.
+    func keep(of total: UInt64) -> UInt64 {
+        switch keepFree {
+        case .bytes(let bytes): bytes
+        case .percent(let share): total / 100 * min(share, 100)
+        }
+    }
 }
