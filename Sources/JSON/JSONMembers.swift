@@ -40,6 +40,7 @@ package struct JSONMembers: Sendable {
         if at < text.count, text[at] == UInt8(ascii: ",") { at = JSONScanner.skipWhitespace(in: text, from: at + 1) }
         guard at < text.count, text[at] == UInt8(ascii: "\"") else { return nil }
         let name = Self.skipString(text, from: at)
+        guard name.end > at + 1 else { return nil }
         let colon = JSONScanner.skipWhitespace(in: text, from: name.end)
         let value = JSONScanner.skipWhitespace(in: text, from: min(colon + 1, text.count))
         let end = Self.skipValue(text, from: value)

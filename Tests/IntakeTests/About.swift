@@ -1,1 +1,1 @@
-// Tests of Intake.
+// Tests of HTTP1.
