@@ -5,7 +5,14 @@ internal import Time
 
 /// One client of a server.
 final class HTTPConnection: StreamConnectionDelegate {
-    private enum State { case reading, answering, closing }
+    private enum State {
+        case reading
+        /// The handler has the request.
+        case answering
+        /// The answer waits for the peer; the next request waits for it.
+        case draining
+        case closing
+    }
 
     private let stream: StreamConnection
     private unowned let server: HTTPServer
@@ -31,6 +38,10 @@ final class HTTPConnection: StreamConnectionDelegate {
     func inputEnded(on connection: StreamConnection) {
         isLastRequest = true
         if state == .reading { close() }
+    }
+
+    func outputDrained(on connection: StreamConnection) {
+        if state == .draining { proceed() }
     }
 
     func closed(_ connection: StreamConnection) {
@@ -99,9 +110,17 @@ final class HTTPConnection: StreamConnectionDelegate {
         var bytes: [UInt8] = []
         response.append(to: &bytes, keepsAlive: !isLastRequest, withoutBody: withoutBody)
         stream.write(bytes)
-        guard stream.isOpen, !isLastRequest else { return close() }
-        state = .reading
+        guard !isLastRequest else { return close() }
+        state = .draining
         wait(server.limits.idleTime)
+        if stream.outputCount == 0 { proceed() }
+    }
+
+    /// Goes on to the next request.
+    private func proceed() {
+        guard stream.isOpen else { return }
+        guard !isLastRequest else { return close() }
+        state = .reading
         stream.isReadingPaused = false
         serve()
     }
@@ -146,7 +165,7 @@ final class HTTPConnection: StreamConnectionDelegate {
                 status: 503, type: "no-answer-yet", title: "The answer takes too long",
                 detail: "there was no answer after \(server.limits.answerTime); the work goes on")
             exchange?.answer(problem.response())
-        case .reading, .closing: stream.close()
+        case .reading, .draining, .closing: stream.close()
         }
     }
 }

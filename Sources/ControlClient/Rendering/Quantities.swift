@@ -43,7 +43,7 @@ enum Quantity {
 
     /// `2 %` of a whole, rounded down; nil where the whole is nothing.
     static func share(_ part: Int64, of whole: Int64) -> String? {
-        whole > 0 ? "\(Int(Double(part) / Double(whole) * 100)) %" : nil
+        whole > 0 ? "\(Int64(max(0, min(1e6, Double(part) / Double(whole) * 100)))) %" : nil
     }
 
     private static func pair(_ large: Int64, _ largeUnit: String, _ small: Int64, _ smallUnit: String) -> String {

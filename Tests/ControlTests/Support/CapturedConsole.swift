@@ -18,7 +18,10 @@ final class CapturedConsole {
     }
 
     /// Runs the tool; its exit status as a number.
-    func run(_ arguments: String...) -> Int32 {
+    func run(_ arguments: String...) -> Int32 { run(arguments) }
+
+    /// Runs the tool; its exit status as a number.
+    func run(_ arguments: [String]) -> Int32 {
         let console = Console(
             environment: { [environment] in environment[$0] }, isTerminal: isTerminal,
             output: { [self] bytes throws(Errno) in output += bytes },

@@ -1,0 +1,85 @@
+import Bytes
+import Testing
+
+@testable import ControlClient
+
+struct ArgumentTests {
+    /// What a command line comes to, in words.
+    private func meaning(_ arguments: [String]) -> String {
+        do throws(UsageError) {
+            switch try Request(arguments, table: Command.all) {
+            case .version: return "version"
+            case .help(let command): return "help \(command?.name ?? "all")"
+            case .run(let command, let invocation):
+                let options = invocation.options.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+                return ([command.name] + options + [invocation.operand ?? "-none"]).joined(separator: " ")
+            }
+        } catch {
+            return "error: \(error.message)"
+        }
+    }
+
+    @Test(arguments: [
+        (["status"], "status -none"),
+        (["--json", "status", "--check"], "status --check= --json= -none"),
+        (["send", "-"], "send -"),
+        (["send", "--lane", "bulk", "file"], "send --lane=bulk file"),
+        (["send", "--lane=bulk", "--", "--file"], "send --lane=bulk --file"),
+        (["--socket=/a=b", "flush", "x"], "flush --socket=/a=b x"),
+        (["--lane", "urgent", "send"], "send --lane=urgent -none"),
+        (["collector", "--listen", "0.0.0.0:0"], "collector --listen=0.0.0.0:0 -none"),
+        (["--help"], "help all"), (["-h", "send"], "help send"), (["send", "--help", "x"], "help send"),
+        (["--version"], "version"), (["--no-pager", "reload"], "reload --no-pager= -none"),
+    ])
+    func commandLinesAreUnderstood(_ arguments: [String], _ expected: String) {
+        #expect(meaning(arguments) == expected)
+    }
+
+    @Test(arguments: [
+        ([], "no command given; 'uplinkctl --help' lists them"),
+        (["stauts"], "unknown command 'stauts'; did you mean 'status'?"),
+        (["monitor"], "unknown command 'monitor'"),
+        (["status", "--chek"], "unknown option '--chek'; did you mean '--check'?"),
+        (["status", "--lane", "bulk"], "unknown option '--lane'"),
+        (["--check", "send"], "send takes no option '--check'"),
+        (["status", "now"], "status: one argument too many: 'now'"),
+        (["flush", "a", "b"], "flush: one argument too many: 'b'"),
+        (["send", "--lane"], "option '--lane' needs a value: LANE"),
+        (["send", "--lane="], "option '--lane' needs a value: LANE"),
+        (["status", "--check=yes"], "option '--check' takes no value"),
+        (["status", "-x"], "unknown option '-x'"),
+    ])
+    func othersAreRefusedWithAHint(_ arguments: [String], _ expected: String) {
+        #expect(meaning(arguments) == "error: \(expected)")
+        let console = CapturedConsole()
+        #expect(console.run(arguments) == 2)
+        #expect(console.complaints.text == "uplinkctl: \(expected)\n")
+        #expect(console.output.isEmpty)
+    }
+
+    @Test func helpNamesEveryCommandAndOptionInEightyColumns() {
+        let overview = Help.text(table: Command.all)
+        for command in Command.all {
+            #expect(overview.contains("  \(command.usage)  "))
+            let help = Help.text(of: command)
+            for option in command.options + CommandOption.common { #expect(help.contains("  \(option.usage)  ")) }
+            for line in (overview + help).split(separator: "\n") { #expect(line.utf8.count <= 80, "\(line)") }
+        }
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1:8080", 0x7F00_0001, 8_080), ("localhost:1", 0x7F00_0001, 1), ("0.0.0.0:0", 0, 0),
+        ("10.1.2.3:65535", 0x0A01_0203, 65_535),
+    ])
+    func addressesToListenOnAreRead(_ text: String, _ address: Int, _ port: Int) throws {
+        let read = try #require(Command.listenAddress(text))
+        #expect(read.address == UInt32(address))
+        #expect(read.port == UInt16(port))
+    }
+
+    @Test(arguments: ["", ":80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "host:80", "::1:80", "1.2.3.4:+5"])
+    func otherPlacesAreNot(_ text: String) {
+        #expect(Command.listenAddress(text) == nil)
+        #expect(CapturedConsole().run(["collector", "--listen", text.isEmpty ? "x" : text]) == 2)
+    }
+}
