@@ -1,0 +1,87 @@
+# make run    try it: a collector and the daemon, on files in .run
+# make test   everything that CI runs
+# make        build for use; then, as root, make install
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := all
+.PHONY: all build run test nightly bench install clean format lint
+MAKEFLAGS += --no-print-directory
+
+PREFIX ?= /usr
+DESTDIR ?=
+PYTHON ?= /usr/bin/python3
+# Swift's runtime is linked in: what is installed needs no Swift.
+RELEASE := -c release --static-swift-stdlib -Xlinker --gc-sections
+BIN_DIR ?= $(shell swift build $(RELEASE) --show-bin-path 2>/dev/null)
+
+all: build
+
+build:
+	@.ci/packages build
+	swift build $(RELEASE)
+
+run: build
+	@exec Config/try-out.sh "$(BIN_DIR)"
+
+lint:
+	@swift format lint --strict --recursive Package.swift Sources Tests
+	.ci/units
+
+format:
+	@swift format --in-place --recursive Package.swift Sources Tests
+
+# As root nothing is left out: a test that is skipped fails the run.
+test:
+	@.ci/packages build test
+	$(MAKE) lint
+	mkdir -p .run
+	swift build --build-tests
+	swift test --skip-build 2>&1 | tee .run/swift-test.log
+	if [[ -d Tests/Integration ]]; then
+	    swift build $(RELEASE)
+	    UPLINKD_BIN_DIR="$(BIN_DIR)" $(PYTHON) -m pytest -rs Tests/Integration 2>&1 | tee .run/pytest.log
+	fi
+	.ci/skipped .run/swift-test.log .run/pytest.log
+
+# More seeds and rounds than there is time for at each change.
+nightly: export UPLINKD_MODEL_SEEDS ?= 3000
+nightly: export UPLINKD_NIGHTLY ?= 1
+nightly: test bench
+
+bench:
+	@.ci/packages build bench
+	swift build $(RELEASE)
+	$(PYTHON) Benchmarks/bench.py --bin "$(BIN_DIR)"
+
+install:
+	@bin="$(BIN_DIR)"
+	for program in uplinkd uplinkctl; do
+	    [[ -x "$$bin/$$program" ]] || { echo "$$bin/$$program is missing: run make first" >&2; exit 1; }
+	done
+	to="$(DESTDIR)$(PREFIX)"
+	etc="$(DESTDIR)/etc/uplinkd"
+	install -D -m 755 "$$bin/uplinkd" "$$to/sbin/uplinkd"
+	install -D -m 755 "$$bin/uplinkctl" "$$to/bin/uplinkctl"
+	install -d "$$to/lib/systemd/system" "$$etc/uplinkd.conf.d"
+	for unit in uplinkd.service uplinkd-events.socket uplinkd-control.socket; do
+	    sed -E 's,=/usr/(s?bin)/,=$(PREFIX)/\1/,' "systemd/$$unit" > "$$to/lib/systemd/system/$$unit"
+	    chmod 644 "$$to/lib/systemd/system/$$unit"
+	done
+	install -D -m 644 systemd/uplinkd.sysusers "$$to/lib/sysusers.d/uplinkd.conf"
+	install -D -m 644 systemd/uplinkd.tmpfiles "$$to/lib/tmpfiles.d/uplinkd.conf"
+	install -D -m 644 systemd/uplinkd.catalog "$$to/lib/systemd/catalog/uplinkd.catalog"
+	install -D -m 644 -t "$$to/share/doc/uplinkd/examples" Config/uplinkd.conf Config/examples/*.conf
+	if [[ -e "$$etc/uplinkd.conf" ]]; then
+	    echo "$$etc/uplinkd.conf is kept; the new default is in $$to/share/doc/uplinkd/examples"
+	else
+	    install -m 644 Config/uplinkd.conf "$$etc/uplinkd.conf"
+	fi
+	if [[ -z "$(DESTDIR)" ]]; then
+	    echo "Now: systemd-sysusers && systemd-tmpfiles --create && journalctl --update-catalog"
+	    echo "     systemctl daemon-reload && systemctl enable --now uplinkd-events.socket uplinkd-control.socket uplinkd"
+	fi
+
+clean:
+	@swift package clean
+	rm -rf .run
