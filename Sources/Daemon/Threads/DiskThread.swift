@@ -104,7 +104,7 @@ final class DiskThread {
             snapshotIsDue = true
         case .loadSettings(let path): replies.post(.settings(LoadedSettings(path: path)))
         case .destinations(let names):
-            queue.setDestinations(names)
+            queue.use(destinations: names)
             replies.post(.destinations(queue.snapshot))
         case .stop: isStopping = true
         }
