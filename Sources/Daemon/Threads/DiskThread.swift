@@ -59,9 +59,10 @@ final class DiskThread {
             pulse.end()
         }
         pulse.begin()
+        let last = queue.snapshot
         queue.close()
         pulse.end()
-        replies.post(.snapshot(queue.snapshot))
+        replies.post(.snapshot(last))
         replies.post(.stopped)
     }
 
