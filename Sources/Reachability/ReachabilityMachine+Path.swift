@@ -8,6 +8,7 @@ extension ReachabilityMachine {
         case .none(let reason, let text): pathWentAway(reason, text, at: now, &effects)
         case .usable(let candidates):
             guard let chosen = choose(from: candidates) else { preconditionFailure("a verdict without candidates") }
+            self.candidates = candidates
             expiry = chosen.expiresAfter.map { now + $0 + Self.expiryMargin }
             lastVerdictType = chosen.connectionType
             pathIsThere = true
