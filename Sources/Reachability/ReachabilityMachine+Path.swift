@@ -27,6 +27,7 @@ extension ReachabilityMachine {
     ) {
         let wasLost = lossDeadline != nil
         let hasChanged = candidate.map { $0.path != chosen.path } ?? false
+        let hasFlapped = candidate.map { $0.carrierChanges != chosen.carrierChanges } ?? false
         lossDeadline = nil
         candidate = chosen
         if hasChanged {
@@ -40,6 +41,7 @@ extension ReachabilityMachine {
             pathTriggered(at: now, &effects)
             return
         }
+        if hasFlapped { effects.append(.dropConnections) }
         switch state {
         case .unknown, .noPath:
             move(to: .verifying, state == .unknown ? .start : .none, "", at: now, &effects)

@@ -264,8 +264,19 @@ struct MachineTests {
         rig.run(to: 2)
         #expect(rig.machine.deadline == Instant(nanoseconds: 5_100_000_000))
         rig.verdict = noRoute
-        rig.run(to: 6)
+        rig.run(to: 7)
         #expect(rig.state == .noPath)
+    }
+
+    /// Ten transitions of a link within a settling time leave one trace: its counter.
+    @Test func aLinkThatFlappedLosesItsIdleConnectionsOnly() {
+        var rig = Rig(usable(), .answers)
+        rig.run(to: 10)
+        rig.announce(usable(carrierChanges: 10))
+        rig.run(to: 20)
+        #expect(rig.count(.dropConnections) == 1)
+        #expect(rig.states(since: 2).isEmpty)
+        #expect(rig.machine.maySend)
     }
 
     @Test func aStormOfChangesThatLeaveThePathIsNoEdge() {

@@ -104,7 +104,8 @@ struct LinkTypingTests {
 
     private func link(_ name: String, kind: String? = nil, hardware: UInt16 = 1, lower: UInt32? = nil) -> LinkInfo {
         LinkInfo(
-            index: 7, name: name, flags: 1, operationalState: 6, kind: kind, hardwareType: hardware, lower: lower)
+            index: 7, name: name, flags: 1, operationalState: 6, kind: kind, hardwareType: hardware, lower: lower,
+            parentBus: kind == nil ? "pci" : nil)
     }
 
     @Test(arguments: [

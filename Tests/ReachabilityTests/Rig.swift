@@ -145,12 +145,13 @@ struct Rig {
 /// A path by a link, with one address.
 func usable(
     _ interface: UInt32 = 2, gateway: String = "10.0.0.1", source: String = "10.0.0.2",
-    type: ConnectionType = .ethernet, expires: Duration? = nil
+    type: ConnectionType = .ethernet, carrierChanges: UInt32 = 0, expires: Duration? = nil
 ) -> PathVerdict {
     .usable([
         Candidate(
             address: ip("192.0.2.1"), path: Path(interface: interface, gateway: ip(gateway), source: ip(source)),
-            interfaceName: "if\(interface)", connectionType: type, expiresAfter: expires)
+            interfaceName: "if\(interface)", connectionType: type, carrierChanges: carrierChanges, expiresAfter: expires
+        )
     ])
 }
 
