@@ -41,7 +41,7 @@ package enum ReachabilityEffect: Hashable, Sendable {
     case pathLost(givingUpRequest: Bool)
     /// The path is as it was before `pathLost`, within the time in which a loss is not announced: go on.
     case pathBack
-    /// Close idle connections.
+    /// Close idle connections; comes before what may begin a request on the new path.
     case dropConnections
     /// Sending may begin.
     case reachable(Outage)

@@ -33,8 +33,8 @@ extension ReachabilityMachine {
         if hasChanged {
             connected = nil
             if state == .verifying || state == .unreachable || state == .portal || state == .reachable {
-                effects.append(.pathLost(givingUpRequest: true))
                 effects.append(.dropConnections)
+                effects.append(.pathLost(givingUpRequest: true))
             }
             move(to: .verifying, .none, "", at: now, &effects)
             outageCause = outageCause == .start ? .start : .ownLink
@@ -86,8 +86,8 @@ extension ReachabilityMachine {
         connected = nil
         firstCheckEnded = true
         checkIsStale = checkBegan != nil
-        effects.append(.pathLost(givingUpRequest: true))
         effects.append(.dropConnections)
+        effects.append(.pathLost(givingUpRequest: true))
         move(to: .noPath, lossReason.0, lossReason.1, at: now, &effects)
         outageCause = outageCause == .start ? .start : .ownLink
         schedule.turnOn(at: now)

@@ -139,7 +139,9 @@ struct MachineTests {
         #expect(rig.states(since: 20) == [.verifying, .reachable])
         #expect(rig.checks(since: 20) == [20.25])
         #expect(rig.count(.pathLost(givingUpRequest: true)) == 1)
-        #expect(rig.count(.dropConnections) == 1)
+        let effects = rig.log.map(\.effect)
+        let order = [.dropConnections, .pathLost(givingUpRequest: true), .check].compactMap(effects.lastIndex(of:))
+        #expect(order.count == 3 && order == order.sorted(), "no new request on an old connection")
     }
 
     @Test func aFurtherAddressIsNoChange() {
