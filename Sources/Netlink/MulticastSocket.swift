@@ -54,7 +54,7 @@ package final class MulticastSocket {
 
     /// Takes what waits, up to 256 datagrams; where more wait the descriptor stays readable.
     ///
-    /// Where `failure` is set the descriptor is closed when the caller lets go of `changes`; stop watching it before.
+    /// Where `failure` is set, stop watching the descriptor; the next `open` closes it.
     package func drain() -> LinkChanges {
         var changes = LinkChanges()
         guard let channel else { return changes }

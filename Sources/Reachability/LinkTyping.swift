@@ -90,6 +90,6 @@ struct LinkTyping {
         }
         if facts.hasRadio { return .wifi }
         if isCellularName || link.hardwareType == Self.rawIP { return .cellular }
-        return link.hardwareType == Self.ethernet ? .ethernet : .unknown
+        return link.hardwareType == Self.ethernet && link.parentBus != nil ? .ethernet : .unknown
     }
 }

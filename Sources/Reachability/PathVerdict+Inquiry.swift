@@ -13,14 +13,19 @@ extension PathVerdict {
     ) throws(NetlinkError) {
         var typing = LinkTyping(asking: kernel, rules: rules)
         var candidates: [Candidate] = []
-        var worst = Refusal(reason: .noRoute, detail: "no route")
+        var farthest: Refusal?
         for address in addresses.prefix(Self.addressesMaximum) {
             switch try Self.way(to: address, asking: kernel, &typing) {
             case .candidate(let candidate): candidates.append(candidate)
-            case .refusal(let refusal): worst = refusal.rank > worst.rank ? refusal : worst
+            case .refusal(let refusal):
+                if refusal.rank > farthest?.rank ?? -1 { farthest = refusal }
             }
         }
-        self = candidates.isEmpty ? .none(worst.reason, detail: worst.detail) : .usable(candidates)
+        if candidates.isEmpty {
+            self = .none(farthest?.reason ?? .noRoute, detail: farthest?.detail ?? "no address")
+        } else {
+            self = .usable(candidates)
+        }
     }
 
     private enum Way {
@@ -74,6 +79,7 @@ extension PathVerdict {
                     interface: taken.interface, gateway: taken.gateway, source: taken.source, isLocal: isLocal),
                 interfaceName: link.name,
                 connectionType: try typing.type(of: link),
+                carrierChanges: link.carrierChanges,
                 expiresAfter: [entry.expiresAfter, taken.expiresAfter].compactMap { $0 }.min()))
     }
 

@@ -25,17 +25,20 @@ package struct Candidate: Hashable, Sendable {
     /// Name of the link, for people.
     package let interfaceName: String
     package let connectionType: ConnectionType
+    /// How often the link's carrier came or went.
+    package let carrierChanges: UInt32
     /// How long the route is still valid; nil without end.
     package let expiresAfter: Duration?
 
     package init(
         address: IPAddress?, path: Path, interfaceName: String, connectionType: ConnectionType,
-        expiresAfter: Duration? = nil
+        carrierChanges: UInt32 = 0, expiresAfter: Duration? = nil
     ) {
         self.address = address
         self.path = path
         self.interfaceName = interfaceName
         self.connectionType = connectionType
+        self.carrierChanges = carrierChanges
         self.expiresAfter = expiresAfter
     }
 }

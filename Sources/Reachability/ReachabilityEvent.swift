@@ -30,7 +30,8 @@ package enum ReachabilityEffect: Hashable, Sendable {
     case attempt
     /// Ask the kernel now and tell `path` or `defaultRoute`; `resolving`, ask the resolver, too.
     ///
-    /// A name server is only asked while there is a path to the known addresses or a default route.
+    /// Ask it also where there is no default route: a name may stand in a file, or a name server be near. One to which
+    /// there is no route gets no packet. Its answer, too, is told as `path`.
     case evaluate(resolving: Bool)
     /// Ask the kernel after the settling time.
     case markDirty
@@ -40,7 +41,7 @@ package enum ReachabilityEffect: Hashable, Sendable {
     case pathLost(givingUpRequest: Bool)
     /// The path is as it was before `pathLost`, within the time in which a loss is not announced: go on.
     case pathBack
-    /// Close idle connections.
+    /// Close idle connections; comes before what may begin a request on the new path.
     case dropConnections
     /// Sending may begin.
     case reachable(Outage)

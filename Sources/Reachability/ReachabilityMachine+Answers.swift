@@ -5,7 +5,11 @@ extension ReachabilityMachine {
     mutating func proved(by address: IPAddress?, at now: Instant, _ effects: inout [ReachabilityEffect]) {
         firstCheckEnded = true
         guard lossDeadline == nil, state != .noPath else { return }
-        if let address { connected = address }
+        if let address, let proven = candidates.first(where: { $0.address == address }) {
+            connected = address
+            candidate = proven
+            lastVerdictType = proven.connectionType
+        }
         checkIsDue = false
         checkIsStale = false
         guard state != .reachable else { return }
@@ -69,7 +73,7 @@ extension ReachabilityMachine {
         _ = schedule.reset(at: now)
         checkIsDue = true
         checkIsStale = checkBegan != nil
-        effects.append(.evaluate(resolving: true))
+        effects.append(.evaluate(resolving: !addressIsKnown || pathIsThere))
         if !settings.checks { effects.append(.attempt) }
     }
 
@@ -84,6 +88,6 @@ extension ReachabilityMachine {
             checkEnded(at: now, &effects)
         }
         checkIsDue = settings.checks
-        effects.append(.evaluate(resolving: settings.checks || !addressIsKnown))
+        effects.append(.evaluate(resolving: !addressIsKnown || settings.checks && pathIsThere))
     }
 }

@@ -8,6 +8,7 @@ extension ReachabilityMachine {
         case .none(let reason, let text): pathWentAway(reason, text, at: now, &effects)
         case .usable(let candidates):
             guard let chosen = choose(from: candidates) else { preconditionFailure("a verdict without candidates") }
+            self.candidates = candidates
             expiry = chosen.expiresAfter.map { now + $0 + Self.expiryMargin }
             lastVerdictType = chosen.connectionType
             pathIsThere = true
@@ -26,19 +27,21 @@ extension ReachabilityMachine {
     ) {
         let wasLost = lossDeadline != nil
         let hasChanged = candidate.map { $0.path != chosen.path } ?? false
+        let hasFlapped = candidate.map { $0.carrierChanges != chosen.carrierChanges } ?? false
         lossDeadline = nil
         candidate = chosen
         if hasChanged {
             connected = nil
             if state == .verifying || state == .unreachable || state == .portal || state == .reachable {
-                effects.append(.pathLost(givingUpRequest: true))
                 effects.append(.dropConnections)
+                effects.append(.pathLost(givingUpRequest: true))
             }
             move(to: .verifying, .none, "", at: now, &effects)
             outageCause = outageCause == .start ? .start : .ownLink
             pathTriggered(at: now, &effects)
             return
         }
+        if hasFlapped { effects.append(.dropConnections) }
         switch state {
         case .unknown, .noPath:
             move(to: .verifying, state == .unknown ? .start : .none, "", at: now, &effects)
@@ -83,8 +86,8 @@ extension ReachabilityMachine {
         connected = nil
         firstCheckEnded = true
         checkIsStale = checkBegan != nil
-        effects.append(.pathLost(givingUpRequest: true))
         effects.append(.dropConnections)
+        effects.append(.pathLost(givingUpRequest: true))
         move(to: .noPath, lossReason.0, lossReason.1, at: now, &effects)
         outageCause = outageCause == .start ? .start : .ownLink
         schedule.turnOn(at: now)

@@ -32,6 +32,9 @@ package struct ReachabilityMachine: Sendable {
     var lossDeadline: Instant?
     var lossReason: (StateReason, String) = (.none, "")
     var expiry: Instant?
+    /// All of the last verdict.
+    var candidates: [Candidate] = []
+    /// The address of the last proof.
     var connected: IPAddress?
     var lastVerdictType: ConnectionType = .unknown
     var outageBegan: Instant
