@@ -81,7 +81,7 @@ let package = Package(
 
         tests("BytesTests", ["Bytes", "Time"]),
         tests("JSONTests", ["JSON", "Bytes"]),
-        tests("HTTP1Tests", ["HTTP1", "Bytes"]),
+        tests("HTTP1Tests", ["HTTP1", "JSON", "Bytes"]),
         tests("PosixTests", ["Posix", "Bytes", "Time"]),
         tests("ReactorTests", ["Reactor", "Posix", "Time"]),
         tests("ResolverTests", ["Resolver", "Bytes", "Posix", "Time"]),
