@@ -103,7 +103,7 @@ extension Destination {
         let asked = RetryAfter.wait(in: answer.headers).map { $0 + random.duration(in: .zero...$0) }
         let until = now + (asked ?? backOff.next(&random))
         if wait?.cause != .throttled { effects.append(.notice(.throttled(status: answer.status, until: until))) }
-        begin(Wait(cause: .throttled, until: until, began: now), at: now, &effects)
+        begin(Wait(cause: .throttled, until: until), at: now, &effects)
     }
 
     private mutating func hold(
@@ -121,7 +121,7 @@ extension Destination {
             effects.append(
                 .notice(.held(reason, status: answer.status, detail: error.detail, location: error.location)))
         }
-        begin(Wait(cause: .held(reason), until: now + holds.next(&random), began: now), at: now, &effects)
+        begin(Wait(cause: .held(reason), until: now + holds.next(&random)), at: now, &effects)
     }
 
     private mutating func begin(_ wait: Wait, at now: Instant, _ effects: inout [DeliveryEffect]) {
@@ -162,8 +162,9 @@ extension Destination {
         permission = permission != .none && checksAreOff ? .unproved : .none
         if permission == .unproved {
             let until = now + backOff.next(&random)
-            wait = Wait(
-                cause: wait?.cause ?? .unanswered, until: max(wait?.until ?? until, until), began: wait?.began ?? now)
+            var extended = wait ?? Wait(cause: .unanswered, until: until)
+            extended.until = max(extended.until, until)
+            wait = extended
         }
         updateConnectivityGate(at: now, &effects)
         markAll(.connectivity)

@@ -35,7 +35,7 @@ extension Destination {
         switch wait.cause {
         case .unanswered: return true
         case .throttled: return wait.until <= now
-        case .held: return wait.until <= now || (pathLostAt.map { wait.began < $0 } ?? false)
+        case .held: return wait.until <= now || wait.isOnNewPath
         }
     }
 

@@ -41,9 +41,9 @@ extension Destination {
         tryHoldAgain(at: now)
     }
 
-    mutating func pathLost(givingUpRequest: Bool, at now: Instant, _ effects: inout [DeliveryEffect]) {
+    mutating func pathLost(givingUpRequest: Bool, _ effects: inout [DeliveryEffect]) {
         permission = .none
-        pathLostAt = now
+        wait?.isOnNewPath = true
         stage = .first
         outage = nil
         run = nil
@@ -88,7 +88,7 @@ extension Destination {
 
     /// A hold is tried again at once on a path that came after it.
     private mutating func tryHoldAgain(at now: Instant) {
-        guard let wait, case .held = wait.cause, let pathLostAt, wait.began < pathLostAt else { return }
+        guard let wait, case .held = wait.cause, wait.isOnNewPath else { return }
         self.wait?.until = now
     }
 

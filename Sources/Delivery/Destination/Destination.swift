@@ -52,7 +52,6 @@ package struct Destination: Sendable {
     /// What reachability says of the connectivity gate.
     var linkIsClosed = false
     var peer: IPAddress?
-    var pathLostAt: Instant?
     var check = Check.none
     /// The check without events in flight.
     var probe: UInt64?
@@ -112,7 +111,7 @@ package struct Destination: Sendable {
         case .checkDue: checkDue(&effects)
         case .attempt: attempt(at: now)
         case .connectivity(let connectivity): connectivityChanged(connectivity, at: now, &effects)
-        case .pathLost(let givingUp): pathLost(givingUpRequest: givingUp, at: now, &effects)
+        case .pathLost(let givingUp): pathLost(givingUpRequest: givingUp, &effects)
         case .pathBack: pathBack()
         case .reachable(let outage): becameReachable(outage, at: now, &effects)
         case .connectionType(let type): connectionType = type

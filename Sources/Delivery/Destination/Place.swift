@@ -64,8 +64,8 @@ struct Wait: Sendable {
 
     let cause: Cause
     var until: Instant
-    /// When the answer came that began it.
-    let began: Instant
+    /// The path was lost since it began.
+    var isOnNewPath = false
 }
 
 /// A delivery of what had waited, from the moment it could leave.

@@ -1,0 +1,232 @@
+import Bytes
+import Delivery
+import Gates
+import JSON
+import Queue
+import Reachability
+import Testing
+import Time
+
+/// A `Destination` with a log in memory and hands on every lever; keeps the promises that hold at every moment.
+struct Scene {
+    /// A request in flight.
+    struct Flight {
+        let request: OutgoingRequest
+        /// Nil for a check without events.
+        let log: LogName?
+        /// The sequence numbers in its body, by their `event_id`.
+        let sequences: [UInt64]
+    }
+
+    /// An event of a log as its destination got it.
+    struct Delivery: Equatable {
+        let log: LogName
+        let sequence: UInt64
+        let wasQueued: Bool
+        let reason: String?
+    }
+
+    var now = Instant(nanoseconds: 1_000_000_000_000)
+    var destination: Destination
+    var context = AcceptContext(connectionType: .ethernet, closed: [])
+    var logs: [LogName: [AcceptContext]] = [:]
+    /// Sequence numbers whose bytes cannot be read.
+    var damaged: [LogName: Set<UInt64>] = [:]
+    var checksAreOff = false
+    /// Reads wait here while this is true.
+    var holdsReads = false
+    var reads: [(id: UInt64, log: LogName, from: UInt64, limit: Int)] = []
+    var flights: [Flight] = []
+    var settled: [LogName: UInt64] = [:]
+    var ledgers: [LogName: Ledger] = [:]
+    var delivered: [Delivery] = []
+    var proofs = 0
+    var failures: [StateReason] = []
+    var portals = 0
+    var checksEnded = 0
+    /// Whether more than a check may be sent.
+    private var isOpen = false
+    /// The requests that a check which is due may still send.
+    private var checksToSend = 0
+    var gateChanges = 0
+    var notices: [DeliveryNotice] = []
+    /// Every request sent: whether it is a check, its batch id, its attempt.
+    var sent: [(isCheck: Bool, batch: String, attempt: String)] = []
+
+    static func settings(_ change: (inout DestinationSettings) throws -> Void = { _ in }) throws -> DestinationSettings
+    {
+        var settings = DestinationSettings(name: "main", url: try DestinationURL("https://collector.example/events"))
+        settings.batchMaximumEvents = 10
+        try change(&settings)
+        return settings
+    }
+
+    /// `waiting` events of `normal` are there at the start.
+    init(
+        _ settings: DestinationSettings, waiting: Int = 0, low: UInt64 = 1, seed: UInt64 = 1, allowance: Int = 1 << 23
+    ) {
+        logs[.normal] = [AcceptContext](repeating: context, count: waiting)
+        settled[.normal] = low - 1
+        destination = Destination(
+            settings: settings,
+            positions: [LogPosition(log: .normal, low: low, newest: UInt64(waiting))],
+            userAgent: "uplinkd/test", bodyAllowanceBytes: allowance, seed: seed)
+    }
+
+    // MARK: Levers
+
+    mutating func tell(_ event: DeliveryEvent) {
+        switch event {
+        case .reachable, .pathBack, .attempt: isOpen = true
+        case .pathLost: (isOpen, checksToSend) = (false, 0)
+        case .checkDue: checksToSend = 1
+        default: break
+        }
+        let effects = destination.handle(event, at: now)
+        for effect in effects { take(effect) }
+        context = AcceptContext(connectionType: .ethernet, destinations: [("main", destination.gates.current)])
+        answerReads()
+    }
+
+    mutating func accept(_ count: Int, in log: LogName = .normal) {
+        logs[log, default: []] += [AcceptContext](repeating: context, count: count)
+        tell(.available(log, newest: UInt64(logs[log]?.count ?? 0)))
+    }
+
+    /// Lets time pass, handling what falls due on the way.
+    mutating func pass(_ span: Duration) {
+        let end = now + span
+        while let deadline = destination.deadline, deadline <= end {
+            #expect(deadline > now, "a deadline in the past would spin")
+            now = max(deadline, now)
+            tell(.timer)
+        }
+        now = end
+    }
+
+    mutating func answer(_ status: Int, _ headers: [HeaderField] = [], at index: Int = 0, verified: Bool = true) {
+        guard index < flights.count else {
+            Issue.record("nothing in flight")
+            return
+        }
+        let flight = flights.remove(at: index)
+        if (200...299).contains(status), verified { count(flight) }
+        let answer = TransportAnswer(
+            status: status, headers: headers, body: Array("said \(status)".utf8), isVerifiedPeer: verified)
+        tell(.answered(request: flight.request.id, .answer(answer)))
+    }
+
+    mutating func fail(_ reason: StateReason, at index: Int = 0) {
+        guard index < flights.count else {
+            Issue.record("nothing in flight")
+            return
+        }
+        let flight = flights.remove(at: index)
+        let failure = TransportFailure(reason: reason, detail: "no answer: \(reason)")
+        tell(.answered(request: flight.request.id, .failed(failure)))
+    }
+
+    /// Reachability's answer to a proof.
+    mutating func becomeReachable(after duration: Duration = .zero, _ cause: Outage.Cause = .start) {
+        tell(.reachable(Outage(duration: duration, cause: cause)))
+        tell(.connectivity(.open))
+    }
+
+    mutating func losePath() {
+        tell(.pathLost(givingUpRequest: true))
+        tell(.connectivity(.closed))
+    }
+
+    /// Answers everything with 200 until nothing is in flight.
+    mutating func drain() {
+        while !flights.isEmpty { answer(200) }
+    }
+
+    // MARK: The world
+
+    mutating func answerReads() {
+        while !holdsReads, !reads.isEmpty {
+            let read = reads.removeFirst()
+            tell(.chunk(read: read.id, chunk(read.log, from: read.from, limit: read.limit)))
+        }
+    }
+
+    /// At most 25 events a chunk, so that batches span chunks.
+    private func chunk(_ log: LogName, from: UInt64, limit: Int) -> Chunk? {
+        let contexts = logs[log] ?? []
+        guard from <= contexts.count else { return nil }
+        let last = min(from + 24, UInt64(contexts.count))
+        var bytes: [UInt8] = []
+        var records: [Chunk.Record] = []
+        var quarantined: [ClosedRange<UInt64>] = []
+        for sequence in from...last {
+            if damaged[log]?.contains(sequence) ?? false {
+                quarantined.append(sequence...sequence)
+                continue
+            }
+            let start = bytes.count
+            bytes.append(utf8: "{\"lane\":\"\(log.text)\",\"number\":\(sequence)}")
+            records.append(
+                Chunk.Record(
+                    sequence: sequence, range: start..<bytes.count, acceptedAt: nil, context: Int(sequence - from)))
+        }
+        return Chunk(
+            log: log, epoch: 0xE, sequences: from...last, bytes: bytes, records: records,
+            contexts: Array(contexts[Int(from) - 1..<Int(last)]), quarantined: quarantined)
+    }
+
+    private mutating func take(_ effect: DeliveryEffect) {
+        switch effect {
+        case .read(let id, let log, let from, let limit): reads.append((id, log, from, limit))
+        case .send(let request): send(request)
+        case .cancel(let id):
+            #expect(flights.contains { $0.request.id == id }, "cancelled what is not in flight")
+            flights.removeAll { $0.request.id == id }
+        case .settle(let log, let through, let ledger):
+            let before = settled[log] ?? 0
+            #expect(through > before && ledger.total == through - before, "\(log) to \(through) after \(before)")
+            settled[log] = through
+            ledgers[log, default: Ledger()] += ledger
+        case .proved: proofs += 1
+        case .failed(let reason, _):
+            failures.append(reason)
+            isOpen = isOpen && checksAreOff
+        case .portal:
+            portals += 1
+            isOpen = false
+        case .checkEnded:
+            checksEnded += 1
+            checksToSend = 0
+        case .gatesChanged: gateChanges += 1
+        case .notice(let notice): notices.append(notice)
+        }
+    }
+
+    private mutating func send(_ request: OutgoingRequest) {
+        #expect(isOpen || checksToSend > 0, "sent what is no check while not reachable")
+        checksToSend = isOpen ? checksToSend : 0
+        let events = (try? JSONValue(parsing: request.body))?.array ?? []
+        let sequences = events.compactMap { event in
+            event["event_id"]?.string?.split(separator: "-").last.flatMap { UInt64($0) }
+        }
+        #expect(sequences.count == events.count && request.isCheck == sequences.isEmpty)
+        let log = events.first?["lane"]?.string.flatMap { LogName(text: $0) }
+        flights.append(Flight(request: request, log: log, sequences: sequences))
+        sent.append(
+            (
+                request.isCheck, request.headers.first(named: "Idempotency-Key") ?? "",
+                request.headers.first(named: "Uplink-Attempt") ?? ""
+            ))
+    }
+
+    private mutating func count(_ flight: Flight) {
+        for event in (try? JSONValue(parsing: flight.request.body))?.array ?? [] {
+            let number = event["number"]?.integer ?? 0
+            delivered.append(
+                Delivery(
+                    log: flight.log ?? .normal, sequence: UInt64(number),
+                    wasQueued: event["was_queued"]?.string == "true",
+                    reason: event["queue_reason"]?.string))
+        }
+    }
+}
