@@ -56,7 +56,9 @@ struct HTTPServerTests {
         }
     }
 
-    @Test(arguments: ["G", "GET /a HTTP/1.1\r\nHost: x\r\n", "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab"])
+    @Test(arguments: [
+        "G", "GET /a HTTP/1.1\r\nHost: x\r\n", "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab",
+    ])
     func aSlowClientIsTold(_ start: String) throws {
         var limits = HTTPServerLimits()
         limits.requestTime = .milliseconds(50)
