@@ -42,7 +42,8 @@ struct CommandTests {
             ("", 3), ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", 3), ("nonsense\r\n\r\n", 1),
             ("HTTP/1.1 200 OK\r\n\r\n[]", 1), ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", 1),
             (
-                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    + "2\r\n{}\r\n0\r\n\r\n",
                 0
             ),
             ("HTTP/1.0 200 OK\r\n\r\n{}", 0),
@@ -272,8 +273,8 @@ struct CommandTests {
                 defer { total += events }
                 return total + 1
             }
-            let body =
-                "{\"accepted\":\(events),\"duplicates\":0,\"first\":\"e-\(first)\",\"last\":\"e-\(first + events - 1)\"}"
+            let last = first + events - 1
+            let body = #"{"accepted":\#(events),"duplicates":0,"first":"e-\#(first)","last":"e-\#(last)"}"#
             exchange.answer(.json(202, Array(body.utf8)))
         }
     }
