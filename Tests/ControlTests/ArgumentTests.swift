@@ -77,7 +77,9 @@ struct ArgumentTests {
         #expect(read.port == UInt16(port))
     }
 
-    @Test(arguments: ["", ":80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "host:80", "::1:80", "1.2.3.4:+5"])
+    @Test(arguments: [
+        "", ":80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "host:80", "::1:80", "1.2.3.4:+5",
+    ])
     func otherPlacesAreNot(_ text: String) {
         #expect(Command.listenAddress(text) == nil)
         #expect(CapturedConsole().run(["collector", "--listen", text.isEmpty ? "x" : text]) == 2)

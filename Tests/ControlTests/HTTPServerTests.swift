@@ -2,6 +2,7 @@ import Bytes
 import HTTP1
 import HTTPServer
 import Posix
+import Reactor
 import Testing
 
 struct HTTPServerTests {
@@ -56,7 +57,9 @@ struct HTTPServerTests {
         }
     }
 
-    @Test(arguments: ["G", "GET /a HTTP/1.1\r\nHost: x\r\n", "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab"])
+    @Test(arguments: [
+        "G", "GET /a HTTP/1.1\r\nHost: x\r\n", "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab",
+    ])
     func aSlowClientIsTold(_ start: String) throws {
         var limits = HTTPServerLimits()
         limits.requestTime = .milliseconds(50)
@@ -64,6 +67,32 @@ struct HTTPServerTests {
             let client = try RawClient(path)
             try client.send(start)
             #expect(try client.readToEnd().hasPrefix("HTTP/1.1 408 "))
+        }
+    }
+
+    @Test func aClientThatDripsIsNotWaitedForAnyLonger() throws {
+        var limits = HTTPServerLimits()
+        limits.requestTime = .milliseconds(100)
+        try withServer(limits: limits, Self.echo) { path in
+            let client = try RawClient(path)
+            try client.send("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n")
+            for _ in 0..<200 where (try? client.send("x")) != nil { Clock.sleep(.milliseconds(10)) }
+            #expect(try client.readToEnd().hasPrefix("HTTP/1.1 408 "))
+        }
+    }
+
+    @Test func aSecondAnswerNeverReachesTheNextRequest() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/server.sock"
+        try withLoop({ loop in
+            let keeper = Keeper(on: loop)
+            try keeper.server?.listen(taking: Socket.listenUnix(path))
+            return (keeper, true)
+        }) { _ in
+            let client = try RawClient(path)
+            try client.send(Self.request + "GET /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            let statuses = try client.readToEnd().matches(of: #/HTTP/1.1 ([0-9]+) /#).map { String($0.output.1) }
+            #expect(statuses == ["200", "202"])
         }
     }
 
@@ -105,7 +134,9 @@ struct HTTPServerTests {
     }
 
     @Test func aClientThatReadsNothingHoldsUpNobody() throws {
+        let served = Lock(0)
         let big: @Sendable (HTTPExchange) -> Void = { exchange in
+            served.with { $0 += 1 }
             exchange.answer(Response(status: 200, body: [UInt8](repeating: 0x61, count: 1 << 19)))
         }
         var limits = HTTPServerLimits()
@@ -119,6 +150,21 @@ struct HTTPServerTests {
             #expect(try other.readToEnd().utf8.count > 1 << 19)
             Clock.sleep(.milliseconds(1_200))
             #expect(try stubborn.readToEnd().utf8.count < 1 << 19, "the answer to the first was cut off")
+            #expect(served.with { $0 } == 2, "the next request waits until the answer has gone")
+        }
+    }
+}
+
+/// Answers the first request again when the second has come.
+private final class Keeper {
+    private(set) var server: HTTPServer?
+    private var first: HTTPExchange?
+
+    init(on loop: EventLoop) {
+        server = HTTPServer(on: loop, limits: HTTPServerLimits()) { [unowned self] exchange in
+            first?.answer(Response(status: 500))
+            exchange.answer(Response(status: first == nil ? 200 : 202))
+            first = exchange
         }
     }
 }

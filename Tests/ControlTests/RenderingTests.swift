@@ -36,11 +36,11 @@ struct RenderingTests {
         let expected = """
             Needs a person:
               collector is held (unauthorized): answer 401: \
-            no\\u001b]0;owned\\u0007 \\u009b31m\\nentry "\\\\u202e: location http://x/\\u000d\\n
+            no\\u001b]0;owned\\u0007 \\u009b31m\\u000aentry "\\\\u202e: location http://x/\\u000d\\u000a
               collector has 2 dead letters
 
-            """.replacing("\\n", with: "\\u000a")
-        #expect(text.hasSuffix(expected.replacing("\\u000a\n", with: "\\u000a\n")))
+            """
+        #expect(text.hasSuffix(expected))
         #expect(isHarmless(text))
         let fields = StatusReport.held.json
         #expect(isHarmless(printableJSON(fields).text))
@@ -68,7 +68,7 @@ struct RenderingTests {
 
     @Test(arguments: [
         "{}", #"{"destinations":[1,null,{}],"queue":[],"consent":{"a":1},"uptime_s":1e300,"network":null}"#,
-        #"{"destinations":[{"since":"yesterday","oldest_age_s":-5,"ledger":{"queued":-1},"last_error":{"status":"x"}}]}"#,
+        #"{"destinations":[{"since":"yesterday","oldest_age_s":-5,"ledger":{"queued":-1},"last_error":{"at":1}}]}"#,
         #"{"queue":{"bytes":9223372036854775807,"limit_bytes":1},"storage":{"last_sync_us":-9223372036854775808}}"#,
     ])
     func aStrangeStatusIsShownAsFarAsItGoes(_ body: String) throws {
@@ -82,10 +82,11 @@ struct RenderingTests {
     ])
     func durationsHaveTwoUnits(_ span: Duration, _ expected: String) { #expect(Quantity.duration(span) == expected) }
 
-    @Test(arguments: [
-        (0, "0 B"), (1_023, "1023 B"), (1_024, "1 KiB"), (12_897_484, "12.3 MiB"), (536_870_912, "512 MiB"),
-        (Int64.max, "8388608 TiB"),
-    ] as [(Int64, String)])
+    @Test(
+        arguments: [
+            (0, "0 B"), (1_023, "1023 B"), (1_024, "1 KiB"), (12_897_484, "12.3 MiB"), (536_870_912, "512 MiB"),
+            (Int64.max, "8388608 TiB"),
+        ] as [(Int64, String)])
     func sizesAreInPowersOf1024(_ bytes: Int64, _ expected: String) { #expect(Quantity.bytes(bytes) == expected) }
 
     @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (-1_234_567, "-1,234,567")] as [(Int64, String)])

@@ -50,6 +50,7 @@ struct StatusReportTests {
         #expect(metrics.samples["uplink_dead_letters{destination=\"collector\"}"] == 2)
         #expect(metrics.samples["uplink_destination_held{destination=\"collector\"}"] == 1)
         #expect(metrics.samples["uplink_destination_held{destination=\"backup\"}"] == 0)
+        #expect(metrics.samples["uplink_destination_throttled{destination=\"collector\"}"] == 0)
         #expect(metrics.samples["uplink_queue_oldest_age_seconds{destination=\"backup\"}"] == 1.5)
         #expect(metrics.samples["uplink_queue_oldest_age_seconds{destination=\"collector\"}"] == nil)
         #expect(metrics.samples["uplink_next_attempt_timestamp_seconds{destination=\"backup\"}"] == 1_795_849_530)

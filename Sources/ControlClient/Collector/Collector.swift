@@ -9,20 +9,16 @@ package final class Collector {
     private static let bodyLimit = 16 << 20
     private static let decompressedLimit = 64 << 20
 
-    /// The TCP port it listens on.
-    package let port: UInt16
     /// Events taken so far.
     package private(set) var received: UInt64 = 0
 
     private let print: ([UInt8]) -> Void
     private var server: HTTPServer?
 
-    /// Listens on an IPv4 address, in host byte order; port 0 for any.
+    /// Takes over a listening socket.
     package init(
-        address: UInt32, port: UInt16, on loop: EventLoop, print: @escaping ([UInt8]) -> Void
+        taking socket: consuming FileDescriptor, on loop: EventLoop, print: @escaping ([UInt8]) -> Void
     ) throws(Errno) {
-        let socket = try Socket.listenTCP(address: address, port: port)
-        self.port = try Socket.localPort(socket)
         self.print = print
         var limits = HTTPServerLimits()
         limits.connections = 64

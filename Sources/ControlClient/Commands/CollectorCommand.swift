@@ -23,14 +23,16 @@ extension Command {
         do throws(Errno) {
             let signals = try SignalSource([.interrupt, .terminate])
             let loop = try EventLoop()
-            let collector = try Collector(address: address, port: port, on: loop) { line in
+            let socket = try Socket.listenTCP(address: address, port: port)
+            let port = try Socket.localPort(socket)
+            let collector = try Collector(taking: socket, on: loop) { line in
                 console.write(console.isTerminal ? printableJSON(line) : line)
                 if console.outputFailure != nil { loop.stop() }
             }
             let stopper = LoopStopper(loop)
             let registration = try loop.register(signals.descriptor.number, .readable, handler: stopper)
             let host = IPAddress((0..<4).map { UInt8(truncatingIfNeeded: address >> (24 - 8 * $0)) })?.description
-            console.explain("collector: http://\(host ?? place):\(collector.port)/ (Ctrl-C ends it)\n")
+            console.explain("collector: http://\(host ?? place):\(port)/ (Ctrl-C ends it)\n")
             try loop.run()
             loop.deregister(registration)
             console.explain("collector: \(collector.received) events\n")

@@ -8,8 +8,9 @@ struct RawClient: ~Copyable {
 
     init(_ path: String) throws { socket = try Socket.connectUnix(path) }
 
-    func send(_ text: String) throws {
-        let bytes = Array(text.utf8)
+    func send(_ text: String) throws { try send(Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
             switch try socket.send(bytes, in: sent..<bytes.count) {

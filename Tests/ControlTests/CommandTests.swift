@@ -1,0 +1,281 @@
+import Bytes
+import Control
+import HTTP1
+import HTTPServer
+import JSON
+import Posix
+import Reactor
+import Testing
+
+@testable import ControlClient
+
+struct CommandTests {
+    // MARK: Where no daemon answers
+
+    @Test(
+        arguments: [
+            (["status"], 3), (["status", "--check"], 3), (["flush"], 69), (["reload"], 69), (["send"], 69),
+        ] as [([String], Int32)])
+    func aDaemonThatIsNotThereIsTold(_ arguments: [String], _ expected: Int32) {
+        let console = CapturedConsole(
+            input: ["{}\n"],
+            environment: ["UPLINKCTL_SOCKET": "/nowhere/control.sock", "UPLINKD_SOCKET": "/nowhere/events.sock"])
+        #expect(console.run(arguments) == expected)
+        let socket = arguments[0] == "send" ? "events" : "control"
+        #expect(console.complaints.text.contains("uplinkd does not listen at /nowhere/\(socket).sock"))
+    }
+
+    @Test(
+        arguments: [
+            (ClientError(connecting: "/x", .access), 77), (ClientError(connecting: "/x", .permission), 77),
+            (ClientError(connecting: "/x", .noEntry), 69), (ClientError(connecting: "/x", .connectionRefused), 69),
+            (ClientError(connecting: "/x", .wouldBlock), 75), (ClientError(connecting: "/x", .noMemory), 1),
+            (.timedOut(path: "/x"), 75), (.closed(path: "/x"), 69), (.malformed(path: "/x", detail: "y"), 1),
+        ] as [(ClientError, Int32)])
+    func errorsOfTheConnectionHaveTheirStatus(_ error: ClientError, _ expected: Int32) {
+        #expect(error.exitStatus.rawValue == expected)
+        #expect(error.message.contains("/x"))
+    }
+
+    @Test(
+        arguments: [
+            ("", 3), ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", 3), ("nonsense\r\n\r\n", 1),
+            ("HTTP/1.1 200 OK\r\n\r\n[]", 1), ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", 1),
+            (
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    + "2\r\n{}\r\n0\r\n\r\n",
+                0
+            ),
+            ("HTTP/1.0 200 OK\r\n\r\n{}", 0),
+        ] as [(String, Int32)])
+    func aDaemonThatClosesOrTalksNonsenseIsTold(_ answer: String, _ expected: Int32) throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/x.sock"
+        let bytes = Array(answer.utf8)
+        try withLoop({ loop in
+            let listener = try StreamListener(taking: Socket.listenUnix(path), on: loop) { client in
+                var request: [UInt8] = []
+                while !request.text.hasSuffix("\r\n\r\n"), (try? client.waitReadable(milliseconds: 1_000)) == true {
+                    _ = try? client.receive(upTo: 1_024, into: &request)
+                }
+                _ = try? client.send(bytes, in: bytes.indices)
+            }
+            return (listener, true)
+        }) { _ in
+            let console = CapturedConsole()
+            #expect(console.run("--socket", path, "status") == expected)
+        }
+    }
+
+    // MARK: The control socket
+
+    @Test func statusIsShownAndOfflineIsNoError() throws {
+        try withDaemon { (path, _) throws in
+            let console = CapturedConsole(environment: ["UPLINKCTL_SOCKET": path])
+            #expect(console.run("status", "--check") == 0)
+            #expect(console.output.text.hasPrefix("uplinkd 0.1.0: running for 12 s\n"))
+            #expect(console.output.text.contains("backup       no-path"))
+            let json = CapturedConsole()
+            #expect(json.run("--socket", path, "--json", "status") == 0)
+            #expect(json.output == StatusReport.example.json)
+        }
+    }
+
+    @Test func checkEndsWithFourForWhatNeedsAPerson() throws {
+        var dead = StatusReport.example
+        dead.destinations[1].ledger.dead = 1
+        var failing = StatusReport.example
+        failing.storage.state = .failing
+        var slow = StatusReport.example
+        slow.storage.state = .slow
+        let cases: [(StatusReport, Int32)] = [(.held, 4), (dead, 4), (failing, 4), (slow, 0)]
+        for (report, expected) in cases {
+            var script = Script()
+            script.report = report
+            try withDaemon(script) { (path, _) throws in
+                #expect(CapturedConsole().run("status", "--check", "--socket", path) == expected)
+                #expect(CapturedConsole().run("status", "--check", "--json", "--socket", path) == expected)
+                #expect(CapturedConsole().run("status", "--socket", path) == 0)
+            }
+        }
+    }
+
+    @Test func flushTriesOneOrAllAndHintsAtSlips() throws {
+        try withDaemon { (path, flushed) throws in
+            let all = CapturedConsole(environment: ["UPLINKCTL_SOCKET": path])
+            #expect(all.run("flush") == 0)
+            #expect(all.output.text == "collector is tried now\nbackup is tried now\n")
+            #expect(all.run("flush", "backup") == 0)
+            #expect(flushed.with { $0 } == ["collector", "backup", "backup"])
+            let slip = CapturedConsole(environment: ["UPLINKCTL_SOCKET": path])
+            #expect(slip.run("flush", "bakup") == 1)
+            #expect(slip.complaints.text == "uplinkctl: no destination is named 'bakup'; did you mean 'backup'?\n")
+            #expect(flushed.with { $0.count } == 3)
+        }
+    }
+
+    @Test func flushNeverPutsAStrangeNameIntoARequest() throws {
+        var script = Script()
+        script.report.destinations[0].name = "x y\r\nz"
+        script.report.destinations[1].flags = [.removed]
+        try withDaemon(script) { (path, flushed) throws in
+            #expect(CapturedConsole().run("flush", "--socket", path) == 0)
+            #expect(flushed.with { $0.isEmpty })
+        }
+    }
+
+    @Test func reloadTellsTheVerdict() throws {
+        var script = Script()
+        script.verdict = .taken(changed: ["a", "b"], needsRestart: ["[Queue]"], warnings: ["x.conf:1:1: odd\u{1B}"])
+        try withDaemon(script) { (path, _) throws in
+            let console = CapturedConsole()
+            #expect(console.run("reload", "--socket", path) == 0)
+            #expect(console.output.text == "changed: a, b\nneeds a restart: [Queue]\n")
+            #expect(console.complaints.text == "uplinkctl: warning: x.conf:1:1: odd\\u001b\n")
+        }
+        script.verdict = .refused(errors: ["x.conf:3:7: no such size: 12Q"])
+        try withDaemon(script) { (path, _) throws in
+            let console = CapturedConsole()
+            #expect(console.run("reload", "--socket", path) == 1)
+            #expect(
+                console.complaints.text == """
+                    uplinkctl: x.conf:3:7: no such size: 12Q
+                    uplinkctl: The configuration has errors: the old configuration stays in force
+
+                    """)
+        }
+    }
+
+    // MARK: The events socket
+
+    @Test(
+        arguments: [
+            (400, 65), (413, 65), (415, 65), (422, 65), (403, 77), (408, 75), (429, 75), (503, 75), (404, 1), (500, 1),
+        ] as [(Int, Int32)])
+    func aRefusalOfEventsHasItsStatus(_ status: Int, _ expected: Int32) throws {
+        let refuse: @Sendable (HTTPExchange) -> Void = { exchange in
+            exchange.answer(
+                ProblemDetails(
+                    status: status, type: "x", title: "Not taken", detail: "because", numbers: [("line", 2)]
+                ).response())
+        }
+        try withServer(refuse) { path in
+            let console = CapturedConsole(input: ["{\"a\":1}\n[2]\n"])
+            #expect(console.run("send", "--socket", path) == expected)
+            #expect(
+                console.complaints.text
+                    == "uplinkctl: line 2, sent with those from line 1 on\nuplinkctl: Not taken: because\n")
+            #expect(console.output.isEmpty)
+        }
+    }
+
+    @Test func eventsAreSentAsTheyComeAndCounted() throws {
+        let requests = Lock<[String]>([])
+        try withServer(Self.taking(requests)) { path in
+            let console = CapturedConsole(
+                input: ["{\"a\":1}\n{\"b\"", ":2}\n{\"c\":3}\n{\"d\":4}"], environment: ["UPLINKD_SOCKET": path])
+            #expect(console.run("send", "--lane", "urgent") == 0)
+            #expect(console.output.text == "accepted 4 events: e-1 to e-4\n")
+        }
+        #expect(
+            requests.with { $0 } == [
+                "/v1/events?lane=urgent application/x-ndjson {\"a\":1}\n",
+                "/v1/events?lane=urgent application/x-ndjson {\"b\":2}\n{\"c\":3}\n",
+                "/v1/events?lane=urgent application/x-ndjson {\"d\":4}",
+            ])
+    }
+
+    @Test func aDocumentInAFileIsSentWhole() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path + "/events.json"
+        let text = "[\n{\"a\":1},\n{\"b\":2}\n]\n"
+        let bytes = Array(text.utf8)
+        try FileDescriptor.open(file, [.readWrite, .create]).write(bytes, in: bytes.indices, at: 0)
+        let requests = Lock<[String]>([])
+        try withServer(Self.taking(requests)) { path in
+            let console = CapturedConsole(input: ["{}"])
+            #expect(console.run("send", "--socket", path, "--json", file) == 0)
+            #expect(console.output.text == "{\"accepted\":1,\"duplicates\":0,\"first\":\"e-1\",\"last\":\"e-1\"}\n")
+            #expect(CapturedConsole().run("send", "--socket", path, directory.path + "/none") == 1)
+            #expect(CapturedConsole().run("send", "--socket", path, directory.path) == 1)
+        }
+        #expect(requests.with { $0 } == ["/v1/events application/json \(text)"])
+    }
+
+    @Test func whatWasTakenBeforeAnErrorIsTold() throws {
+        let requests = Lock<[String]>([])
+        let taking = Self.taking(requests)
+        let upToThree: @Sendable (HTTPExchange) -> Void = { exchange in
+            guard exchange.body.text.contains("[3]") else { return taking(exchange) }
+            exchange.answer(
+                ProblemDetails(
+                    status: 400, type: "x", title: "Bad event", detail: "not an object", numbers: [("line", 2)]
+                ).response())
+        }
+        try withServer(upToThree) { path in
+            let console = CapturedConsole(input: ["{\"a\":1}\n{\"b\":2}\n", "{\"c\":3}\n[3]\n"])
+            #expect(console.run("send", "--socket", path) == 65)
+            #expect(
+                console.complaints.text == """
+                    uplinkctl: line 4, sent with those from line 3 on
+                    uplinkctl: Bad event: not an object
+                    uplinkctl: before that: accepted 2 events: e-1 to e-2
+
+                    """)
+        }
+    }
+
+    @Test func anUnknownLaneIsAUsageError() {
+        let console = CapturedConsole()
+        #expect(console.run("send", "--lane", "urgnet") == 2)
+        #expect(console.complaints.text == "uplinkctl: no lane is named 'urgnet'; did you mean 'urgent'?\n")
+    }
+
+    // MARK: Output
+
+    @Test func versionAndHelpGoToStandardOutput() {
+        let console = CapturedConsole()
+        #expect(console.run("--version") == 0)
+        #expect(console.output.text == "uplinkctl 1.2.3\n")
+        #expect(console.run("--help") == 0)
+        #expect(console.output.text.contains("Usage: uplinkctl"))
+        #expect(console.complaints.isEmpty)
+    }
+
+    @Test(arguments: [(Errno.noSpace, 1), (.brokenPipe, 0)] as [(Errno, Int32)])
+    func outputThatIsNotTakenIsAFailureUnlessTheReaderLeft(_ errno: Errno, _ expected: Int32) {
+        let console = Console(
+            environment: { _ in nil }, isTerminal: false, output: { _ throws(Errno) in throw errno }, error: { _ in },
+            input: { _ throws(Errno) in 0 })
+        #expect(Uplinkctl.run(["--version"], version: "1", on: console).rawValue == expected)
+    }
+
+    @Test func colourIsForTerminalsAndNeverAgainstTheWish() throws {
+        try withDaemon { (path, _) throws in
+            let terminal = CapturedConsole(isTerminal: true)
+            #expect(terminal.run("status", "--socket", path) == 0)
+            #expect(terminal.output.contains(0x1B))
+            let plain = CapturedConsole(environment: ["NO_COLOR": "1"], isTerminal: true)
+            #expect(plain.run("status", "--socket", path) == 0)
+            #expect(!plain.output.contains(0x1B))
+        }
+    }
+
+    /// Takes each line that is not blank, or a document, as one event; notes target, type and body.
+    private static func taking(_ requests: Lock<[String]>) -> @Sendable (HTTPExchange) -> Void {
+        let count = Lock(0)
+        return { exchange in
+            let type = exchange.head.fields["content-type"]?.text ?? "none"
+            let query = exchange.head.query.map { "?\($0)" } ?? ""
+            requests.with { $0.append("\(exchange.head.path)\(query) \(type) \(exchange.body.text)") }
+            let events = type == "application/json" ? 1 : exchange.body.split(separator: 0x0A).count
+            let first = count.with { total -> Int in
+                defer { total += events }
+                return total + 1
+            }
+            let last = first + events - 1
+            let body = #"{"accepted":\#(events),"duplicates":0,"first":"e-\#(first)","last":"e-\#(last)"}"#
+            exchange.answer(.json(202, Array(body.utf8)))
+        }
+    }
+}
