@@ -93,7 +93,11 @@ let package = Package(
         .target(name: "CTLSServer", dependencies: ["COpenSSL"], path: "Tests/CTLSServer"),
         tests(
             "HTTPTransportTests",
-            ["HTTPTransport", "CCurl", "CZlib", "CTLSServer", "Delivery", "Reachability", "Reactor", "Posix", "Bytes", "Time"],
+            [
+                "HTTPTransport", "CCurl", "CZlib", "CTLSServer", "Delivery", "Reachability", "Reactor", "Posix",
+                "Bytes",
+                "Time",
+            ],
             excluding: ["Fixtures"]),
         tests("ControlTests", ["Control", "ControlClient", "HTTP1", "JSON", "Posix", "Reactor", "Bytes", "Time"]),
         tests("ConfigurationTests", ["Configuration", "Posix", "Bytes", "Time"]),
