@@ -21,6 +21,11 @@ CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl_slist *value)
     return curl_easy_setopt(easy, option, value);
 }
 
+CURLcode ccurl_copy_body(CURL *easy, const uint8_t *bytes, size_t count) {
+    CURLcode failed = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
+    return failed ? failed : curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, count ? (const void *)bytes : "");
+}
+
 CURLcode ccurl_set_error_buffer(CURL *easy, char *buffer) {
     return curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, buffer);
 }

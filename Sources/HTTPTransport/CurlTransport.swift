@@ -92,7 +92,7 @@ package final class CurlTransport: Transport {
         let pool = pool(for: request.destination)
         let transfer = Transfer(request, body: body, on: pool.makeHandle())
         transfer.setOptions(
-            addresses: addresses, isCompressed: isCompressed, bodyCount: body.count,
+            target: pool.target(for: request.url), addresses: addresses, isCompressed: isCompressed,
             tls: request.url.scheme == .https ? pool.tls : nil)
         stages[request.id] = .running(transfer, pool)
         pool.start(transfer)

@@ -43,6 +43,11 @@ final class EasyHandle {
         check(unsafe ccurl_set_text(raw, option, text))
     }
 
+    /// Posts a copy of `body`, which lasts until the next `reset`.
+    func setBody(_ body: [UInt8]) {
+        check(unsafe body.withUnsafeBufferPointer { unsafe ccurl_copy_body(raw, $0.baseAddress, $0.count) })
+    }
+
     /// Sets a list of texts.
     func set(_ option: CURLoption, _ texts: [String]) {
         var list: UnsafeMutablePointer<curl_slist>? = nil

@@ -11,7 +11,7 @@ internal import Time
 @safe
 final class Pool {
     /// A turn of the loop that has lasted so long leaves the rest to the next.
-    private static let turnLimit: Duration = .milliseconds(20)
+    private static let turnLimit: Duration = .milliseconds(10)
     private static let idleHandleLimit = 3
 
     /// A transfer has ended; called outside of libcurl.
@@ -29,6 +29,7 @@ final class Pool {
     private var idleHandles: [EasyHandle] = []
     private var timer: TimerToken?
     private var idleTimer: TimerToken?
+    private var target: Target?
     private var lastUse: Instant
     private var isDelivering = false
     private var isRetired = false
@@ -53,6 +54,14 @@ final class Pool {
     func makeHandle() -> EasyHandle {
         if let idle = idleHandles.popLast() { return idle }
         guard let new = EasyHandle() else { preconditionFailure("no memory") }
+        return new
+    }
+
+    /// What libcurl is told of a URL; the last one is remembered, as most requests of a pool go to the same.
+    func target(for url: DestinationURL) -> Target {
+        if let target, target.url == url { return target }
+        let new = Target(url)
+        target = new
         return new
     }
 
@@ -104,14 +113,17 @@ final class Pool {
         if let timer { loop.cancel(timer) }
         timer = nil
         guard milliseconds >= 0 else { return }
-        // A timer that is due now would run in this turn still.
-        let deadline = milliseconds == 0 ? loop.now + .nanoseconds(1) : Clock.now + .milliseconds(milliseconds)
+        setTimer(at: milliseconds == 0 ? loop.now : Clock.now + .milliseconds(milliseconds))
+    }
+
+    private func setTimer(at deadline: Instant) {
         timer = loop.schedule(at: deadline) { [weak self] in self?.timerFired() }
     }
 
     private func timerFired() {
         timer = nil
-        guard Clock.now - loop.now < Self.turnLimit else { return setTimer(milliseconds: 0) }
+        // A timer that is due now would run in this turn still.
+        guard Clock.now - loop.now < Self.turnLimit else { return setTimer(at: loop.now + .nanoseconds(1)) }
         act(CURL_SOCKET_TIMEOUT, 0)
     }
 

@@ -7,25 +7,23 @@ extension Transfer {
     /// How long the kernel waits for the peer to acknowledge what was sent.
     private static let userTimeoutMilliseconds: UInt32 = 20_000
 
+    private static let oneSendLimit = 65_536
     /// A connection that has idled longer is not used again.
     private static let connectionAgeSeconds = 30
 
     /// Sets all that the request asks for on its easy handle.
-    func setOptions(addresses: [IPAddress], isCompressed: Bool, bodyCount: Int, tls: TLSContext?) {
+    func setOptions(target: Target, addresses: [IPAddress], isCompressed: Bool, tls: TLSContext?) {
         easy.reset()
         easy.collectErrorText()
         attach()
         setIsolation()
-        setPeer(addresses)
+        setPeer(target, addresses)
         if let tls { tls.apply(to: easy) }
         var headers = request.headers.map { "\($0.name): \($0.value)" }
         // Waiting for a 100 would cost a round trip.
         headers.append("Expect:")
         if isCompressed { headers.append("Content-Encoding: gzip") }
-        if request.method == .post {
-            easy.set(CURLOPT_POST, 1)
-            easy.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: bodyCount)
-        }
+        if request.method == .post { setBody() }
         easy.set(CURLOPT_HTTPHEADER, headers)
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, request.connectTimeout.milliseconds)))
         easy.set(CURLOPT_TIMEOUT_MS, Int(max(1, request.timeout.milliseconds)))
@@ -47,17 +45,19 @@ extension Transfer {
         easy.check(unsafe ccurl_prepare_sockets(easy.raw, Self.userTimeoutMilliseconds))
     }
 
-    private func setPeer(_ addresses: [IPAddress]) {
-        let url = request.url
-        if url.scheme == .unix {
-            easy.set(CURLOPT_UNIX_SOCKET_PATH, url.host)
-            return easy.set(CURLOPT_URL, "http://localhost" + url.path)
-        }
-        easy.set(CURLOPT_URL, url.text)
-        // An address in the URL is no name, and libcurl takes it as it is.
-        guard IPAddress(text: url.host) == nil else { return }
+    private func setBody() {
+        // Up to here libcurl sends head and body in one call, but not from a callback.
+        guard body.count >= Self.oneSendLimit else { return easy.setBody(body) }
+        easy.set(CURLOPT_POST, 1)
+        easy.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: body.count)
+    }
+
+    private func setPeer(_ target: Target, _ addresses: [IPAddress]) {
+        easy.set(CURLOPT_URL, target.text)
+        if target.url.scheme == .unix { easy.set(CURLOPT_UNIX_SOCKET_PATH, target.url.host) }
+        guard target.isName else { return }
         let list = addresses.map { $0.isIPv6 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
-        easy.set(CURLOPT_RESOLVE, ["\(url.host):\(url.port):\(list)"])
+        easy.set(CURLOPT_RESOLVE, ["\(target.url.host):\(target.url.port):\(list)"])
         easy.check(unsafe ccurl_forbid_look_ups(easy.raw))
     }
 }

@@ -11,7 +11,7 @@ final class Transfer {
 
     let request: OutgoingRequest
     let easy: EasyHandle
-    private let body: [UInt8]
+    let body: [UInt8]
     private var sentCount = 0
     private var head = ResponseHead()
     private var answerBody: [UInt8] = []
@@ -41,8 +41,13 @@ final class Transfer {
     private var isPeerVerified: Bool {
         switch request.url.scheme {
         case .https, .unix: true
-        case .http: IPAddress(text: easy.text(CURLINFO_PRIMARY_IP))?.isLoopback ?? false
+        case .http: Self.isLoopback(easy.text(CURLINFO_PRIMARY_IP))
         }
+    }
+
+    /// Of an address as inet_ntop(3) writes it.
+    private static func isLoopback(_ address: String) -> Bool {
+        address.hasPrefix("127.") || address == "::1" || address.hasPrefix("::ffff:127.")
     }
 
     /// Takes a line of a head; false ends the transfer.

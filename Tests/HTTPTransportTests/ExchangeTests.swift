@@ -75,6 +75,19 @@ struct ExchangeTests {
         #expect(rig.server.connectionCount == 5)
     }
 
+    @Test(arguments: [3_000, 200_000])
+    func aRequestThatAPooledConnectionLosesIsSentAgainWhole(count: Int) throws {
+        let rig = try Rig()
+        rig.server.script = { [unowned server = rig.server] request in
+            if server.requests.count == 2 { request.connection.close() } else { request.connection.answer(200) }
+        }
+        let body = noise(count, seed: 14)
+        #expect(try rig.outcome(of: rig.send(body))?.answer?.status == 200)
+        #expect(try rig.outcome(of: rig.send(body))?.answer?.status == 200)
+        #expect(rig.server.requests.map { $0.body == body } == [true, true, true])
+        #expect(rig.server.connectionCount == 2)
+    }
+
     @Test func droppedConnectionsAreClosedAndTheOneInUseGoesOn() throws {
         var waiting: [ReceivedRequest] = []
         let rig = try Rig { waiting.append($0) }
@@ -122,7 +135,8 @@ struct ExchangeTests {
 
     @Test func interimAnswersLeaveNoTrace() throws {
         let rig = try Rig {
-            $0.connection.write("HTTP/1.1 100 Continue\r\nX-Interim: 1\r\n\r\nHTTP/1.1 103 Early\r\nX-Interim: 2\r\n\r\n")
+            $0.connection.write("HTTP/1.1 100 Continue\r\nX-Interim: 1\r\n\r\n")
+            $0.connection.write("HTTP/1.1 103 Early Hints\r\nX-Interim: 2\r\n\r\n")
             $0.connection.answer(200, "X-Final: 3\r\n")
         }
         let answer = try rig.outcome(of: rig.send(noise(2_000, seed: 3)))?.answer

@@ -21,7 +21,8 @@ struct ThreadTests {
             do {
                 let rig = try Rig()
                 for host in ["collector.invalid", "localhost", "127.0.0.1", "UPPER.invalid"] {
-                    let id = try rig.send(noise(200_000, seed: 13), url: "http://\(host):\(rig.server.port)/", gzipLevel: 1)
+                    let url = "http://\(host):\(rig.server.port)/"
+                    let id = try rig.send(noise(200_000, seed: 13), url: url, gzipLevel: 1)
                     while rig.outcomes[id] == nil {
                         try rig.loop.turn(limit: .milliseconds(20))
                         let count = try Self.count(named: "lone-transport")

@@ -20,6 +20,7 @@ CURLcode ccurl_set_offset(CURL *easy, CURLoption option, curl_off_t value);
 CURLcode ccurl_set_text(CURL *easy, CURLoption option, const char *value);   /* copied; NULL: none */
 CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl_slist *value);   /* not copied */
 CURLcode ccurl_set_error_buffer(CURL *easy, char *buffer);   /* CURL_ERROR_SIZE bytes, not copied */
+CURLcode ccurl_copy_body(CURL *easy, const uint8_t *bytes, size_t count);
 /* `context` is also what `ccurl_get_context` gives. */
 CURLcode ccurl_set_callbacks(
     CURL *easy, ccurl_data_callback header, ccurl_data_callback body, ccurl_data_callback upload,

@@ -16,26 +16,23 @@ extension Coordinator {
         for index in units.indices { feed(index, delivery: event, at: now) }
     }
 
-    /// Asks the kernel for the way to a destination, and, `resolving`, a name server as soon as a path allows it.
+    /// Asks the kernel for the way to a destination, and, `resolving`, a name server.
+    ///
+    /// Without a path to a name server the kernel lets no question out, and names of /etc/hosts need none.
     mutating func evaluate(_ index: Int, resolving: Bool, at now: Instant) {
         let unit = units[index]
         if unit.delivery.settings.url.scheme == .unix { return feed(index, .path(.local), at: now) }
-        if resolving { units[index].wantsLookup = unit.lookupHost != nil }
         if unit.addresses.isEmpty {
-            units[index].wantsLookup = true
             effects.append(.inquireDefault(destination: unit.name))
         } else {
             effects.append(.inquire(destination: unit.name, unit.addresses))
         }
+        if let host = unit.lookupHost, resolving || unit.addresses.isEmpty { effects.append(.resolve(host: host)) }
     }
 
-    mutating func took(_ verdict: PathVerdict, isDefaultRoute: Bool, for name: String, at now: Instant) {
+    mutating func feed(_ name: String, reachability event: ReachabilityEvent, at now: Instant) {
         guard let index = units.firstIndex(where: { $0.name == name }) else { return }
-        if case .usable = verdict, units[index].wantsLookup, let host = units[index].lookupHost {
-            effects.append(.resolve(host: host))
-        }
-        units[index].wantsLookup = false
-        feed(index, isDefaultRoute ? .defaultRoute(verdict) : .path(verdict), at: now)
+        feed(index, event, at: now)
     }
 
     mutating func resolved(_ host: String, _ addresses: [IPAddress], _ failure: String?, at now: Instant) {

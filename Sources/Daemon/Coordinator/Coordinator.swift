@@ -61,8 +61,8 @@ package struct Coordinator {
         case .cursors(let areDurable): feedAll(.storage(isDurable: areDurable), at: now)
         case .answered(let request, let outcome): answered(request, outcome, at: now)
         case .networkChanged: settle.mark(at: now)
-        case .path(let name, let verdict): took(verdict, isDefaultRoute: false, for: name, at: now)
-        case .defaultRoute(let name, let verdict): took(verdict, isDefaultRoute: true, for: name, at: now)
+        case .path(let name, let verdict): feed(name, reachability: .path(verdict), at: now)
+        case .defaultRoute(let name, let verdict): feed(name, reachability: .defaultRoute(verdict), at: now)
         case .resolved(let host, let addresses, let failure): resolved(host, addresses, failure, at: now)
         case .resumed: for index in units.indices { feed(index, .resumed, at: now) }
         case .timer: timer(at: now)

@@ -11,8 +11,6 @@ package struct DestinationUnit: Sendable {
     package internal(set) var delivery: Destination
     /// The addresses known of its host; a literal's own from the start.
     package internal(set) var addresses: [IPAddress]
-    /// A lookup is wanted as soon as there is a path to ask a name server by.
-    var wantsLookup = false
 
     package init(reachability: ReachabilityMachine, delivery: Destination) {
         self.reachability = reachability

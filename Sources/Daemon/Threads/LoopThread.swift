@@ -80,7 +80,7 @@ final class LoopThread {
             loop: loop, admission: admission, limits: IntakeLimits(parts.settings), clock: { wall.time })
         var outcome: (UInt64, TransportOutcome) -> Void = { _, _ in }
         transport = CurlTransport(on: loop) { outcome($0, $1) }
-        network = NetworkWatch(on: loop, log: parts.log)
+        network = NetworkWatch(on: loop, log: parts.log, rules: LinkTypeRule.rules(of: parts.settings))
         let reports = try Mailbox<Resolver.Report>()
         self.reports = reports
         resolver = Resolver { reports.post($0) }
@@ -127,9 +127,9 @@ final class LoopThread {
         case .settle(let destination, let log, let through, let ledger):
             requests.post(.settle(destination: destination, log, through: through, ledger))
         case .inquire(let destination, let addresses):
-            tell(.path(destination: destination, network.verdict(to: addresses)))
+            if let verdict = network.verdict(to: addresses) { tell(.path(destination: destination, verdict)) }
         case .inquireDefault(let destination):
-            let verdict = network.verdict(to: PathVerdict.defaultRouteAddresses)
+            guard let verdict = network.verdict(to: PathVerdict.defaultRouteAddresses) else { return }
             tell(.defaultRoute(destination: destination, verdict))
         case .resolve(let host):
             if let answer = resolver.resolve(host, at: loop.now) { took(answer) }

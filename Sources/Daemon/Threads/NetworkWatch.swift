@@ -10,6 +10,9 @@ internal import Time
 ///
 /// Where netlink cannot be had it says so once; then every path is taken for granted, and requests find out.
 final class NetworkWatch: ReadyHandler {
+    /// So many questions in a row without an answer mean that netlink cannot be had.
+    private static let patience = 5
+
     /// Called when links, addresses, routes or rules may have changed.
     var changed: () -> Void = {}
 
@@ -19,10 +22,14 @@ final class NetworkWatch: ReadyHandler {
     private var registration: EventLoop.Registration?
     private var query: QuerySocket?
     private var hasComplained = false
+    /// Questions in a row that got no answer.
+    private var failures = 0
+    private let rules: [LinkTypeRule]
 
-    init(on loop: EventLoop, log: LogThread) {
+    init(on loop: EventLoop, log: LogThread, rules: [LinkTypeRule]) {
         self.loop = loop
         self.log = log
+        self.rules = rules
         open()
     }
 
@@ -32,15 +39,22 @@ final class NetworkWatch: ReadyHandler {
         if changes.isDirty { changed() }
     }
 
-    /// What the kernel says of the way to these addresses.
-    func verdict(to addresses: [IPAddress]) -> PathVerdict {
+    /// What the kernel says of the way to these addresses; nil where it did not answer, and is asked again soon.
+    func verdict(to addresses: [IPAddress]) -> PathVerdict? {
         guard let query = query ?? openQuery() else { return .unobserved }
         do throws(NetlinkError) {
-            return try PathVerdict(to: addresses, asking: query)
+            let verdict = try PathVerdict(to: addresses, asking: query, rules: rules)
+            failures = 0
+            return verdict
         } catch {
             self.query = nil
-            complain("\(error)")
-            return .unobserved
+            failures += 1
+            guard failures < Self.patience else {
+                complain("\(error)")
+                return .unobserved
+            }
+            changed()
+            return nil
         }
     }
 

@@ -1,0 +1,46 @@
+import CCurl
+import Delivery
+import Posix
+import Reachability
+import Testing
+
+@testable import HTTPTransport
+
+struct TransferEndTests {
+    @Test(arguments: [
+        (CURLE_COULDNT_RESOLVE_HOST, nil, StateReason.dns),
+        (CURLE_OPERATION_TIMEDOUT, nil, .timeout),
+        (CURLE_COULDNT_CONNECT, Errno.connectionRefused, .refused),
+        (CURLE_COULDNT_CONNECT, .noEntry, .refused),
+        (CURLE_COULDNT_CONNECT, .networkUnreachable, .noRoute),
+        (CURLE_COULDNT_CONNECT, .hostUnreachable, .noRoute),
+        (CURLE_COULDNT_CONNECT, .timedOut, .timeout),
+        (CURLE_COULDNT_CONNECT, .connectionReset, .reset),
+        (CURLE_COULDNT_CONNECT, .access, .prohibited),
+        (CURLE_COULDNT_CONNECT, .permission, .prohibited),
+        (CURLE_COULDNT_CONNECT, .invalid, .blackhole),
+        (CURLE_COULDNT_CONNECT, .addressNotAvailable, .address),
+        (CURLE_SSL_CONNECT_ERROR, nil, .tls),
+        (CURLE_SSL_CONNECT_ERROR, .connectionReset, .reset),
+        (CURLE_PEER_FAILED_VERIFICATION, nil, .tls),
+        (CURLE_SSL_CIPHER, nil, .tls),
+        (CURLE_GOT_NOTHING, nil, .reset),
+        (CURLE_PARTIAL_FILE, nil, .reset),
+        (CURLE_RECV_ERROR, .connectionReset, .reset),
+        (CURLE_RECV_ERROR, .timedOut, .timeout),
+        (CURLE_SEND_ERROR, .brokenPipe, .reset),
+        (CURLE_SEND_ERROR, .networkUnreachable, .noRoute),
+        (CURLE_UNSUPPORTED_PROTOCOL, nil, .reset),
+    ])
+    func anEndHasItsReason(code: CURLcode, errno: Errno?, reason: StateReason) {
+        let end = TransferEnd(code: code, systemError: errno?.code ?? 0, text: "", certificate: nil)
+        #expect(end.failure.reason == reason)
+        #expect(!end.failure.detail.isEmpty)
+    }
+
+    @Test func theDetailSaysWhatIsKnown() {
+        let end = TransferEnd(
+            code: CURLE_PEER_FAILED_VERIFICATION, systemError: 0, text: "refused", certificate: "expired")
+        #expect(end.failure.detail == "refused (expired)")
+    }
+}
