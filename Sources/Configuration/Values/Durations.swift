@@ -1,7 +1,7 @@
 internal import Time
 
 extension ValueKind where Value == Duration {
-    /// A span of time in `range`, as systemd.time(7) writes it: `30s`, `1h 30min`, `250ms`; a bare number counts seconds.
+    /// A span in `range`, as systemd.time(7) writes it: `30s`, `1h 30min`, `250ms`; a bare number counts seconds.
     static func duration(_ range: ClosedRange<Duration>) -> ValueKind {
         ValueKind(
             { text throws(BadValue) in

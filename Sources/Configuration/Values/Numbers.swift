@@ -58,8 +58,9 @@ func sizeText(_ bytes: Int) -> String {
     return String(bytes)
 }
 
-/// A decimal number, with a fraction of up to 9 digits where `unit` is more than one, times `unit`; nil where it is none
-/// or too large.
+/// A decimal number times `unit`; nil where it is none or too large.
+///
+/// A fraction of up to 9 digits is taken where `unit` is more than one.
 func scaled(_ text: Substring, by unit: Int) -> Int? {
     let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     guard let first = parts.first, let whole = digits(first) else { return nil }

@@ -82,8 +82,8 @@ extension ServerURL {
         }
         guard let text = String(validating: path, as: UTF8.self), text.hasPrefix("/"), path.count <= 107 else {
             throw BadValue(
-                "the socket is an absolute path of at most 107 bytes with %2F for '/': http+unix://%2Frun%2Fx.sock/path",
-                at: begin)
+                "the socket is an absolute path of at most 107 bytes with %2F for '/', "
+                    + "such as http+unix://%2Frun%2Fx.sock/path", at: begin)
         }
         return text
     }

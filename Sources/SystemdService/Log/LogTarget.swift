@@ -22,9 +22,9 @@ package enum LogTarget: Sendable, Equatable {
 
     /// The target for this process.
     ///
-    /// The journal, where its socket exists and either standard error is its stream or systemd started this very process;
-    /// a child that merely inherited the environment of a service writes to standard error. There, the priority is put
-    /// before each line where standard error is journald's stream but its socket is out of reach.
+    /// The journal, where its socket exists and either standard error is its stream or systemd started this very
+    /// process; a child that merely inherited the environment of a service writes to standard error. There, the
+    /// priority is put before each line where standard error is journald's stream but its socket is out of reach.
     package static func chosen() -> LogTarget {
         chosen(
             Surroundings(

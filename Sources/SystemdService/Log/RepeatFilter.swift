@@ -1,7 +1,9 @@
 internal import Time
 
-/// Holds back repeats: of notices that agree in what distinguishes them, the first of a minute is written at once, and the
-/// last of it when the minute is over, saying how many it stands for.
+/// Holds back repeats of a notice.
+///
+/// Of notices that agree in what distinguishes them, the first of a minute is written at once, and the last of it when
+/// the minute is over, saying how many it stands for.
 struct RepeatFilter {
     private struct Window {
         let end: Instant
