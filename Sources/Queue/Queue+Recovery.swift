@@ -83,11 +83,8 @@ extension Queue {
             }
             recovery.salvaged += scan.salvaged
             keyed = scan.keyed + keyed
-            if let wall = scan.wall, scan.age >= recovery.age {
-                recovery.age = scan.age
-                recovery.lastCommit = wall
-            }
-            guard scan.wall != nil else { continue }
+            guard let wall = scan.wall else { continue }
+            recovery.resume(age: scan.age, lastCommit: wall)
             log.tip = SegmentHeader.Previous(segment: segment.name.id, validLength: scan.validEnd, last: log.last)
             break
         }

@@ -46,6 +46,9 @@ package struct RecoveryReport: Sendable, Equatable {
     /// At most so many of `damages` are kept.
     static let maximumDamages = 1_000
 
+    /// A report that names nothing.
+    package init() {}
+
     /// True where the directory was empty and is a queue now.
     package internal(set) var isNew = false
     package internal(set) var damages: [Damage] = []
@@ -63,4 +66,13 @@ package struct RecoveryReport: Sendable, Equatable {
     /// The age clock of the newest batch, in milliseconds, to go on from; and the wall time then.
     package internal(set) var age: UInt64 = 0
     package internal(set) var lastCommit: WallTime?
+}
+
+extension RecoveryReport {
+    /// Takes the clocks of the newest batch, if it is the newest so far.
+    package mutating func resume(age: UInt64, lastCommit: WallTime) {
+        guard self.lastCommit == nil || age >= self.age else { return }
+        self.age = age
+        self.lastCommit = lastCommit
+    }
 }
