@@ -28,7 +28,7 @@ internal import Testing
     }
 
     @Test func `a crash at every durable step keeps the promise`() throws {
-        for seed in Self.seeds.prefix(max(12, Self.seeds.count / 20)) {
+        for seed in Self.seeds.prefix(max(6, Self.seeds.count / 60)) {
             var hasCrashed = true
             var step = 0
             while hasCrashed {
