@@ -53,3 +53,22 @@ package func roundedUp(_ value: Int, to unit: Int) -> Int {
     precondition(unit > 0 && unit & (unit - 1) == 0)
     return (value + unit - 1) & ~(unit - 1)
 }
+
+extension [UInt8] {
+    /// True where all bytes in a range are zero.
+    package func isZero(in range: Range<Int>) -> Bool {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count)
+        return withUnsafeBytes { raw in
+            var at = range.lowerBound
+            while at + 8 <= range.upperBound {
+                if raw.loadUnaligned(fromByteOffset: at, as: UInt64.self) != 0 { return false }
+                at += 8
+            }
+            while at < range.upperBound {
+                if raw[at] != 0 { return false }
+                at += 1
+            }
+            return true
+        }
+    }
+}

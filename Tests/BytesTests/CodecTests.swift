@@ -45,3 +45,18 @@ struct CodecTests {
         #expect(Instant(nanoseconds: 5_000_000_000) - Instant(nanoseconds: 2_000_000_000) == .seconds(3))
     }
 }
+
+@Suite struct ZeroTests {
+    @Test func findsASingleByte() {
+        var bytes = [UInt8](repeating: 0, count: 29)
+        #expect(bytes.isZero(in: 0..<29))
+        #expect(bytes.isZero(in: 5..<5))
+        for place in bytes.indices {
+            bytes[place] = 1
+            #expect(!bytes.isZero(in: 0..<29))
+            #expect(bytes.isZero(in: place + 1..<29))
+            #expect(bytes.isZero(in: 0..<place))
+            bytes[place] = 0
+        }
+    }
+}

@@ -12,16 +12,43 @@ package struct OpenBatch: Sendable {
     /// The most bytes of records in a batch.
     package static let maximumBytes = 4 * 1_048_576 + RecordLayout.headerSize + 8
 
-    package let log: LogName
-    package let context: AcceptContext
+    package private(set) var log: LogName
+    package private(set) var context: AcceptContext
     /// The length of each event in bytes.
     package private(set) var lengths: [UInt32] = []
     /// Headers, events, padding.
-    package internal(set) var records: [UInt8] = []
+    package private(set) var records: [UInt8] = []
 
     package init(log: LogName, context: AcceptContext) {
         self.log = log
         self.context = context
+    }
+
+    /// Makes an empty batch, such as a commit gives back, into one of another log or context, keeping its storage.
+    package mutating func reuse(log: LogName, context: AcceptContext) {
+        precondition(count == 0)
+        self.log = log
+        self.context = context
+    }
+
+    /// Empties it, keeping its storage.
+    mutating func removeAll() {
+        lengths.removeAll(keepingCapacity: true)
+        records.removeAll(keepingCapacity: true)
+    }
+
+    /// Fills in the sequence numbers from `first` on and the checksums, and writes the length table onto `table`.
+    mutating func seal(first: UInt64, seed: UInt32, table: inout [UInt8]) {
+        var at = 0
+        for index in 0..<lengths.count {
+            let length = Int(lengths[index])
+            records.storeLittleEndian(first + UInt64(index), at: at + 8)
+            let end = at + RecordLayout.headerSize + length
+            records.storeLittleEndian(CRC32C.of(records, in: at + 4..<end, seed: seed), at: at)
+            table.appendLittleEndian(UInt32(length))
+            table.appendLittleEndian(records.loadLittleEndian(at: at + 28, as: UInt32.self))
+            at += RecordLayout.size(ofEvent: length)
+        }
     }
 
     /// How many events it holds.

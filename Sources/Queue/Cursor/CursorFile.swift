@@ -1,0 +1,170 @@
+internal import Bytes
+internal import Posix
+
+/// The file `cursors`, whose shape `CursorSlot` draws; zero-filled ahead, so that writing a slot changes no metadata.
+///
+/// After an error the file is not used again: the next sync writes a new one and puts it in its place.
+final class CursorFile {
+    static let path = "cursors"
+    private static let newPath = "cursors.new"
+    private static let leastPairs = 8
+    private static let maximumBytes = 16 << 20
+    private static let pairSize = 2 * CursorSlot.pageSize
+
+    private let storage: any Storage
+    private let seal: UInt32
+    /// The newest state of each slot; nil where a slot is free, or damaged and left alone.
+    private var slots: [CursorSlot?] = []
+    private var file: (any StorageFile)?
+    private var fileSize = 0
+    /// True where something was written since the last sync.
+    private(set) var isDirty = false
+    /// What made the newest write or sync fail; nil once one has succeeded.
+    private(set) var failure: QueueError?
+
+    /// What its bytes on disk are, zero while there is no file.
+    var bytes: Int { fileSize }
+
+    /// What was found in the file.
+    struct Found {
+        var slots: [CursorSlot] = []
+        var damaged = 0
+        var isMissing = false
+    }
+
+    init(_ storage: any Storage, seal: UInt32) {
+        self.storage = storage
+        self.seal = seal
+    }
+
+    /// Has the next sync make the file, though it holds no cursor yet.
+    func begin() { isDirty = true }
+
+    /// Reads the file; what cannot be read counts as damaged.
+    func load() -> Found {
+        var found = Found()
+        let bytes = contents()
+        guard let bytes else {
+            found.isMissing = true
+            return found
+        }
+        for index in 0..<bytes.count / Self.pairSize * CursorSlot.perPair {
+            let places = [UInt64(0), 1].map { CursorSlot.offset(of: index, generation: $0) }
+            let copies = places.compactMap { CursorSlot(bytes, at: $0, seal: seal) }
+            let inUse = places.filter { !bytes.isZero(in: $0..<$0 + CursorSlot.size) }.count
+            if inUse > copies.count { found.damaged += 1 }
+            let newest = copies.max { $0.generation < $1.generation }
+            slots.append(newest)
+            guard let newest else {
+                if inUse > 0 { takenByDamage.insert(index) }
+                continue
+            }
+            found.slots.append(newest)
+        }
+        return found
+    }
+
+    /// Slots whose bytes are damaged; never written again.
+    private var takenByDamage: Set<Int> = []
+
+    private func contents() -> [UInt8]? {
+        do throws(Errno) {
+            file = try storage.open(Self.path, .readWrite)
+        } catch {
+            if error == .noEntry { return nil }
+            fail(.open, error)
+        }
+        guard let source = file ?? (try? storage.open(Self.path, .readOnly)) else { return [] }
+        let size = min(Self.maximumBytes, (try? source.size()) ?? 0)
+        fileSize = size
+        var bytes: [UInt8] = []
+        while bytes.count < size {
+            let before = bytes.count
+            let page = min(CursorSlot.pageSize, size - before)
+            _ = try? source.read(upTo: page, at: before, into: &bytes)
+            // What the disk does not give is damage, told from an unused slot by not being zero.
+            if bytes.count < before + page {
+                bytes.append(contentsOf: repeatElement(0xFF, count: before + page - bytes.count))
+            }
+        }
+        return bytes
+    }
+
+    /// Writes the state of a cursor over the older of its two copies and returns its slot.
+    ///
+    /// `index` is what an earlier call returned for this cursor, or nil. The generation is set here.
+    func write(_ slot: CursorSlot, at index: Int?) -> Int {
+        let place = index ?? freeSlot()
+        var slot = slot
+        slot.generation = (slots[place]?.generation ?? 0) + 1
+        slots[place] = slot
+        isDirty = true
+        guard let file, failure == nil else { return place }
+        do throws(Errno) {
+            try grow(file, toHold: place)
+            let offset = CursorSlot.offset(of: place, generation: slot.generation)
+            try file.write(slot.encode(seal: seal), in: 0..<CursorSlot.size, at: offset)
+        } catch {
+            fail(.write, error)
+        }
+        return place
+    }
+
+    /// Where the cursor of a destination and log stands.
+    func index(destination: String, log: LogName) -> Int? {
+        slots.firstIndex { $0?.destination == destination && $0?.log == log }
+    }
+
+    /// Makes everything written durable, in a new file where the old one failed.
+    func synchronise() throws(QueueError) {
+        guard isDirty else { return }
+        do throws(Errno) {
+            if let file, failure == nil {
+                try file.synchroniseData()
+            } else {
+                try rewrite()
+            }
+        } catch {
+            fail(.synchronise, error)
+        }
+        if let failure { throw failure }
+        isDirty = false
+    }
+
+    private func rewrite() throws(Errno) {
+        let pairs = max(Self.leastPairs, (slots.count + CursorSlot.perPair - 1) / CursorSlot.perPair)
+        var image = [UInt8](repeating: 0, count: pairs * Self.pairSize)
+        for (index, slot) in slots.enumerated() {
+            guard let slot else { continue }
+            let offset = CursorSlot.offset(of: index, generation: slot.generation)
+            image.replaceSubrange(offset..<offset + CursorSlot.size, with: slot.encode(seal: seal))
+        }
+        do throws(Errno) { try storage.unlink(Self.newPath) } catch  where error == .noEntry {}
+        let new = try storage.open(Self.newPath, .createNew)
+        try new.write(image, in: 0..<image.count, at: 0)
+        try new.synchroniseData()
+        try storage.rename(Self.newPath, to: Self.path)
+        try storage.synchroniseDirectory("")
+        file = new
+        fileSize = image.count
+        failure = nil
+    }
+
+    private func grow(_ file: any StorageFile, toHold index: Int) throws(Errno) {
+        let needed = (index / CursorSlot.perPair + 1) * Self.pairSize
+        guard fileSize < needed else { return }
+        let zeros = [UInt8](repeating: 0, count: needed - fileSize)
+        try file.write(zeros, in: 0..<zeros.count, at: fileSize)
+        fileSize = needed
+    }
+
+    private func freeSlot() -> Int {
+        for index in slots.indices where slots[index] == nil && !takenByDamage.contains(index) { return index }
+        slots.append(nil)
+        return slots.count - 1
+    }
+
+    private func fail(_ operation: QueueError.Operation, _ errno: Errno) {
+        failure = .failed(operation, path: storage.root + "/" + Self.path, offset: 0, errno)
+    }
+}

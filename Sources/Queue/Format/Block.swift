@@ -1,0 +1,12 @@
+/// The unit in which a log is written: a batch starts on one and fills whole ones, and no written one is written again.
+package enum Block {
+    /// The least, in bytes; every block is a multiple of it.
+    package static let least = 512
+    /// What is taken where the device's physical block is not known.
+    package static let unknownDevice = 4_096
+
+    /// True for powers of two from 512 bytes to 64 KiB.
+    package static func isPossible(_ size: Int) -> Bool {
+        size >= least && size <= 65_536 && size & (size - 1) == 0
+    }
+}

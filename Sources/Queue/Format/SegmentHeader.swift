@@ -1,0 +1,144 @@
+internal import Bytes
+internal import Time
+
+/// The first block of a segment's file; 512 bytes, zeros up to the end of the block; little-endian.
+///
+///     0  8 B  "UPLINKS\n"
+///     8  u32  CRC32C of bytes 12 ..< 512
+///    12  u16  version: 1
+///    14  u16  length of this header: 512
+///    16  u32  block, bytes: the first batch stands there
+///    20  u32  flags: 1, the file was a retired segment of the queue, whose bytes lie behind the last batch
+///    24  16 B identity of the queue
+///    40  u64  segment id, never used twice in a queue
+///    48  u64  epoch
+///    56  u64  sequence number of its first event
+///    64  u64  events that its log accepted before it
+///    72  i64  wall time, milliseconds
+///    80  u64  age clock, milliseconds
+///    88  u64  id of the previous segment of the log; 0: none
+///    96  u64  how far that one is valid, bytes; what lies behind was never acknowledged
+///   104  u64  the last sequence number in it that was acknowledged
+///   112  u32  holes: events taken out by rewriting this segment
+///   116  u32  zero
+///   120  u64  features that a reader must know: none are defined
+///   128  u64  features that a reader may pass over: none are defined
+///   136  u8   length of the log's name
+///   137  47 B the log's name
+///   184       zeros
+///
+/// Everything that reading needs stands in the batches as well; a damaged header costs nothing.
+struct SegmentHeader: Equatable {
+    static let size = 512
+    private static let magic = Array("UPLINKS\n".utf8)
+    private static let version: UInt16 = 1
+    private static let nameRoom = 47
+
+    var block: Int
+    var isRecycled: Bool
+    var identity: QueueIdentity
+    var segment: UInt64
+    var epoch: UInt64
+    var first: UInt64
+    var wall: WallTime
+    var age: UInt64
+    var previous: Previous?
+    var log: LogName
+
+    /// What the segment knows of the one before it.
+    struct Previous: Equatable {
+        let segment: UInt64
+        let validLength: Int
+        let last: UInt64
+    }
+
+    /// A whole block.
+    var encoded: [UInt8] {
+        var bytes = Self.magic
+        bytes.reserveCapacity(block)
+        bytes.appendLittleEndian(UInt32(0))
+        bytes.appendLittleEndian(Self.version)
+        bytes.appendLittleEndian(UInt16(Self.size))
+        bytes.appendLittleEndian(UInt32(block))
+        bytes.appendLittleEndian(UInt32(isRecycled ? 1 : 0))
+        identity.encode(into: &bytes)
+        bytes.appendLittleEndian(segment)
+        bytes.appendLittleEndian(epoch)
+        bytes.appendLittleEndian(first)
+        bytes.appendLittleEndian(first - 1)
+        bytes.appendLittleEndian(wall.milliseconds)
+        bytes.appendLittleEndian(age)
+        bytes.appendLittleEndian(previous?.segment ?? 0)
+        bytes.appendLittleEndian(UInt64(previous?.validLength ?? 0))
+        bytes.appendLittleEndian(previous?.last ?? 0)
+        bytes.appendZeros(24)
+        let name = Array(log.text.utf8)
+        precondition(name.count <= Self.nameRoom)
+        bytes.append(UInt8(name.count))
+        bytes += name
+        bytes.appendZeros(block - bytes.count)
+        bytes.storeLittleEndian(CRC32C.of(bytes, in: 12..<Self.size), at: 8)
+        return bytes
+    }
+}
+
+extension SegmentHeader {
+    /// Reads a header; nil where the bytes are no whole one of version 1.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count >= Self.size, bytes.starts(with: Self.magic),
+            bytes.loadLittleEndian(at: 8, as: UInt32.self) == CRC32C.of(bytes, in: 12..<Self.size),
+            bytes.loadLittleEndian(at: 12, as: UInt16.self) == Self.version,
+            bytes.loadLittleEndian(at: 120, as: UInt64.self) == 0
+        else { return nil }
+        func word(_ offset: Int) -> UInt64 { bytes.loadLittleEndian(at: offset, as: UInt64.self) }
+        block = Int(bytes.loadLittleEndian(at: 16, as: UInt32.self))
+        isRecycled = bytes.loadLittleEndian(at: 20, as: UInt32.self) & 1 != 0
+        identity = QueueIdentity(bytes, at: 24)
+        segment = word(40)
+        epoch = word(48)
+        first = word(56)
+        wall = WallTime(milliseconds: bytes.loadLittleEndian(at: 72, as: Int64.self))
+        age = word(80)
+        let length = Int(bytes[136])
+        guard Block.isPossible(block), first >= 1, word(96) <= UInt64(Int64.max), length <= Self.nameRoom,
+            let log = LogName(text: Array(bytes[137..<137 + length]).text)
+        else { return nil }
+        self.log = log
+        if word(88) != 0 { previous = Previous(segment: word(88), validLength: Int(word(96)), last: word(104)) }
+    }
+}
+
+/// The name of a segment's file: `<id, 16 hexadecimal digits>-<first sequence number, 20 digits>.segment`.
+struct SegmentName: Equatable {
+    private static let suffix = Array(".segment".utf8)
+
+    let id: UInt64
+    let first: UInt64
+
+    var text: String {
+        var text = Hexadecimal.digits(id)
+        text.append(UInt8(ascii: "-"))
+        var digits: [UInt8] = []
+        digits.append(decimal: first)
+        text.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: 20 - digits.count))
+        text += digits
+        text += Self.suffix
+        return text.text
+    }
+
+    init(id: UInt64, first: UInt64) {
+        self.id = id
+        self.first = first
+    }
+
+    /// Reads what `text` wrote; nil for anything else.
+    init?(text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 45, bytes[16] == UInt8(ascii: "-"), Array(bytes[37...]) == Self.suffix,
+            let id = Hexadecimal.value(bytes[0..<16]), bytes[17..<37].allSatisfy({ (48...57).contains($0) }),
+            let first = UInt64(Array(bytes[17..<37]).text), first >= 1
+        else { return nil }
+        self.init(id: id, first: first)
+        guard self.text == text else { return nil }
+    }
+}

@@ -1,0 +1,59 @@
+internal import Gates
+
+/// A log, as the disk thread knows it.
+final class LogState {
+    /// A segment's file.
+    struct Segment: Equatable {
+        let name: SegmentName
+        /// Bytes on disk.
+        let size: Int
+        /// False where it failed or is damaged, so that its file must not be used again.
+        var isSound = true
+    }
+
+    let name: LogName
+    /// Of the events accepted since this start.
+    let epoch: UInt64
+    /// By id, which is the order in which they were made.
+    var segments: [Segment] = []
+    /// The newest durable event; 0 before the first.
+    var last: UInt64 = 0
+    /// How far the newest segment with durable events goes.
+    var tip: SegmentHeader.Previous?
+    var writer: SegmentWriter?
+    var spare: SpareSegment?
+    var directoryExists = false
+    /// The batches of the newest sync, written again should the next one fail.
+    var kept: [OpenBatch] = []
+    /// True where `kept` must go to the next segment, before anything else.
+    var mustCommitAgain = false
+    /// Where readers stand.
+    var places = ReadPlaces()
+    /// The newest failed read: of which event, and how many times in a row.
+    var failedRead: (sequence: UInt64, times: Int) = (0, 0)
+
+    init(_ name: LogName, epoch: UInt64) {
+        self.name = name
+        self.epoch = epoch
+    }
+
+    /// Where its files are.
+    var folder: String { Self.folder + "/" + name.text }
+    static let folder = "logs"
+
+    func path(of segment: SegmentName) -> String { folder + "/" + segment.text }
+
+    /// The oldest sequence number that a segment may hold; `last + 1` where there is none.
+    var oldest: UInt64 { min(segments.lazy.map(\.name.first).min() ?? last + 1, last + 1) }
+
+    /// The newest segment that may hold an event: a later one holds again what an earlier one had to give up.
+    func index(holding sequence: UInt64) -> Int? { segments.lastIndex { $0.name.first <= sequence } }
+
+    /// The last event that is looked for in a segment; less than its first where a later one took all of them over.
+    func end(of index: Int) -> UInt64 {
+        segments[(index + 1)...].lazy.map { $0.name.first - 1 }.min().map { min($0, last) } ?? last
+    }
+
+    /// Bytes of its files.
+    var bytes: Int { segments.reduce(spare?.size ?? 0) { $0 + $1.size } }
+}

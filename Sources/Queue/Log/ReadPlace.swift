@@ -1,0 +1,159 @@
+internal import Bytes
+internal import Gates
+internal import Posix
+internal import Reachability
+internal import Time
+
+/// Where a reader stands in a segment, so that the next chunk begins without a search.
+struct ReadPlace {
+    private static let maximumRecords = 8_192
+
+    let segment: UInt64
+    /// The next event.
+    private(set) var sequence: UInt64
+    private var walk: BatchWalk
+    private var records: RecordWalk?
+    private var context: AcceptContext
+
+    /// What stands for a context whose bytes are damaged.
+    private static let unknownContext = AcceptContext(connectionType: .unknown, closed: [])
+
+    /// A reader that has yet to look for `sequence` in the segment that `window` stands on.
+    init(_ window: SegmentWindow, segment: UInt64, seal: UInt32, sequence: UInt64, end: Int) {
+        self.segment = segment
+        self.sequence = sequence
+        walk = BatchWalk(window, segment: segment, seal: seal, from: Block.least, to: end)
+        context = Self.unknownContext
+    }
+
+    /// Reads events up to `end` into a chunk, until it has `limit` bytes of them or four times as many were read.
+    mutating func fill(_ chunk: inout ChunkBuilder, through end: UInt64, limit: Int) throws(Errno) {
+        let window = walk.window
+        let most = 4 * max(limit, SegmentWindow.step)
+        var start: Int?
+        while sequence <= end, chunk.bytes.count < limit, chunk.records.count < Self.maximumRecords,
+            window.bytesRead - (start ?? window.bytesRead) < most
+        {
+            // The search for the first event does not count.
+            if start == nil, records != nil { start = window.bytesRead }
+            guard records != nil else {
+                try enterBatch(&chunk, through: end)
+                continue
+            }
+            switch try records?.next() {
+            case nil: records = nil
+            case .record(let found, let index, let length):
+                guard found >= sequence else { continue }
+                chunk.append(
+                    window.bytes, at: index, length: length, sequence: found, context: context)
+                sequence = found + 1
+            case .damaged(let found, let bytes):
+                guard found.upperBound >= sequence else { continue }
+                lose(found.clamped(to: sequence...end), bytes, &chunk)
+            }
+        }
+    }
+
+    private mutating func enterBatch(_ chunk: inout ChunkBuilder, through end: UInt64) throws(Errno) {
+        let from = walk.offset
+        guard let found = try walk.next() else {
+            lose(sequence...end, from..<from, &chunk)
+            return
+        }
+        if found.header.first > sequence {
+            lose(sequence...min(end, found.header.first - 1), found.skippedFrom..<found.offset, &chunk)
+        }
+        guard sequence <= end, found.header.last >= sequence else { return }
+        chunk.epoch = found.header.epoch
+        records = RecordWalk(walk.window, found.header, at: found.offset)
+        let bytes = try walk.window.context(of: found.header, at: found.offset)?.bytes
+        context = bytes.flatMap { AcceptContext(decoding: $0) } ?? Self.unknownContext
+    }
+
+    private mutating func lose(_ sequences: ClosedRange<UInt64>, _ bytes: Range<Int>, _ chunk: inout ChunkBuilder) {
+        chunk.lost.append(ChunkBuilder.Lost(sequences: sequences, segment: segment, bytes: bytes))
+        sequence = sequences.upperBound + 1
+    }
+}
+
+/// The places of a log's readers, the newest first; enough for all destinations.
+struct ReadPlaces {
+    private static let maximum = 16
+    private var places: [ReadPlace] = []
+
+    /// Takes out the place that stands at an event of a segment.
+    mutating func take(segment: UInt64, sequence: UInt64) -> ReadPlace? {
+        guard let index = places.firstIndex(where: { $0.segment == segment && $0.sequence == sequence }) else {
+            return nil
+        }
+        return places.remove(at: index)
+    }
+
+    mutating func put(_ place: ReadPlace) {
+        if places.count == Self.maximum { places.removeLast() }
+        places.insert(place, at: 0)
+    }
+
+    mutating func removeAll() { places.removeAll() }
+}
+
+/// A chunk that is being filled.
+struct ChunkBuilder {
+    /// Events that a segment should hold and does not, and where their bytes stand in its file.
+    struct Lost {
+        let sequences: ClosedRange<UInt64>
+        let segment: UInt64
+        let bytes: Range<Int>
+
+        func only(_ part: ClosedRange<UInt64>) -> Lost { Lost(sequences: part, segment: segment, bytes: bytes) }
+    }
+
+    var epoch: UInt64 = 0
+    private(set) var bytes: [UInt8] = []
+    private(set) var records: [Chunk.Record] = []
+    private(set) var contexts: [AcceptContext] = []
+    var lost: [Lost] = []
+
+    /// Adds the event whose record begins at `index` of `source`.
+    mutating func append(
+        _ source: borrowing [UInt8], at index: Int, length: Int, sequence: UInt64, context: AcceptContext
+    ) {
+        if contexts.last != context { contexts.append(context) }
+        let wall = source.loadLittleEndian(at: index + 16, as: Int64.self)
+        let start = bytes.count
+        let event = index + RecordLayout.headerSize
+        bytes.append(source, event..<event + length)
+        records.append(
+            Chunk.Record(
+                sequence: sequence, range: start..<bytes.count,
+                acceptedAt: wall == RecordLayout.noWallTime ? nil : WallTime(milliseconds: wall),
+                context: contexts.count - 1))
+    }
+
+    /// Takes over what another reader found of the lost events, if it is of the same epoch.
+    mutating func rescue(_ other: ChunkBuilder) {
+        guard other.epoch == epoch else { return }
+        let start = bytes.count
+        let firstContext = contexts.count
+        bytes += other.bytes
+        contexts += other.contexts
+        for each in other.records {
+            records.append(
+                Chunk.Record(
+                    sequence: each.sequence, range: start + each.range.lowerBound..<start + each.range.upperBound,
+                    acceptedAt: each.acceptedAt, context: firstContext + each.context))
+        }
+        records.sort { $0.sequence < $1.sequence }
+        let found = other.records.map(\.sequence)
+        lost = lost.flatMap { each in
+            var rest: [Lost] = []
+            var start = each.sequences.lowerBound
+            for sequence in found where each.sequences.contains(sequence) {
+                if start < sequence { rest.append(each.only(start...sequence - 1)) }
+                start = sequence + 1
+            }
+            if start <= each.sequences.upperBound { rest.append(each.only(start...each.sequences.upperBound)) }
+            return rest
+        }
+    }
+}

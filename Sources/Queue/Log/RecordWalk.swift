@@ -1,0 +1,136 @@
+internal import Bytes
+internal import Posix
+
+/// Reads the records of one batch in order, over damaged ones.
+///
+/// Each record's own header says how long it is; where its checksum is wrong, the batch's length table says where the
+/// next one stands, and where that is damaged too, the next whole record is searched for.
+struct RecordWalk {
+    let window: SegmentWindow
+    let batch: BatchHeader
+    /// Where the batch begins in the file.
+    let batchOffset: Int
+    /// The sequence number of the next record, and where it stands in the file.
+    private(set) var sequence: UInt64
+    private(set) var offset: Int
+    private var table: LengthTable = .unread
+
+    private enum LengthTable {
+        case unread
+        case damaged
+        case good([UInt32])
+    }
+
+    /// What the next record is.
+    enum Step {
+        /// A whole record: where it begins in the window, and the length of its event in bytes.
+        case record(sequence: UInt64, index: Int, length: Int)
+        /// Events that cannot be read, and where their bytes stand in the file.
+        case damaged(ClosedRange<UInt64>, bytes: Range<Int>)
+    }
+
+    init(_ window: SegmentWindow, _ batch: BatchHeader, at batchOffset: Int) {
+        self.window = window
+        self.batch = batch
+        self.batchOffset = batchOffset
+        sequence = batch.first
+        offset = batchOffset + batch.recordsOffset
+    }
+
+    private var recordsEnd: Int { batchOffset + batch.recordsOffset + batch.recordBytes }
+
+    /// The next record or damage; nil behind the last.
+    mutating func next() throws(Errno) -> Step? {
+        guard sequence <= batch.last else { return nil }
+        if let length = try wholeRecord(at: offset, sequence) {
+            let step = Step.record(sequence: sequence, index: window.index(of: offset), length: length)
+            sequence += 1
+            offset += RecordLayout.size(ofEvent: length)
+            return step
+        }
+        let from = offset
+        let first = sequence
+        if case .good(let lengths) = try lengthTable() {
+            let index = Int(sequence - batch.first)
+            offset = min(recordsEnd, offset + RecordLayout.size(ofEvent: Int(lengths[index])))
+            sequence += 1
+        } else {
+            try search()
+        }
+        return .damaged(first...sequence - 1, bytes: from..<offset)
+    }
+
+    /// Goes to the next whole record behind the current place, or to the end of the batch.
+    private mutating func search() throws(Errno) {
+        var at = offset + 8
+        while at + RecordLayout.headerSize <= recordsEnd {
+            guard try window.load(at..<at + RecordLayout.headerSize) == RecordLayout.headerSize else { break }
+            let number = window.bytes.loadLittleEndian(at: window.index(of: at) + 8, as: UInt64.self)
+            if number > sequence, number <= batch.last, try wholeRecord(at: at, number) != nil {
+                sequence = number
+                offset = at
+                return
+            }
+            at += 8
+        }
+        sequence = batch.last + 1
+        offset = recordsEnd
+    }
+
+    /// The length of the event at `offset` of the file, where the record is whole and has that number.
+    private func wholeRecord(at offset: Int, _ sequence: UInt64) throws(Errno) -> Int? {
+        let header = RecordLayout.headerSize
+        guard offset + header <= recordsEnd, try window.load(offset..<offset + header) == header else { return nil }
+        let place = window.index(of: offset)
+        let length = Int(window.bytes.loadLittleEndian(at: place + 4, as: UInt32.self))
+        let size = header + length
+        guard offset + size <= recordsEnd,
+            window.bytes.loadLittleEndian(at: place + 8, as: UInt64.self) == sequence,
+            try window.load(offset..<offset + size) == size
+        else { return nil }
+        let index = window.index(of: offset)
+        let crc = window.bytes.loadLittleEndian(at: index, as: UInt32.self)
+        return crc == CRC32C.of(window.bytes, in: index + 4..<index + size, seed: batch.recordSeed) ? length : nil
+    }
+
+    /// True where the batch's length table can be read.
+    mutating func tableIsGood() throws(Errno) -> Bool {
+        if case .good = try lengthTable() { return true }
+        return false
+    }
+
+    private mutating func lengthTable() throws(Errno) -> LengthTable {
+        if case .unread = table {
+            table = batch.count == 0 ? .good([]) : .damaged
+            let from = batchOffset + batch.tableOffset
+            let size = BatchHeader.tableEntrySize * batch.count
+            if size > 0, try window.load(from..<from + size) == size {
+                let index = window.index(of: from)
+                if CRC32C.of(window.bytes, in: index..<index + size) == batch.tableCRC {
+                    table = .good(
+                        (0..<batch.count).map {
+                            window.bytes.loadLittleEndian(
+                                at: index + BatchHeader.tableEntrySize * $0, as: UInt32.self)
+                        })
+                }
+            }
+        }
+        return table
+    }
+}
+
+extension SegmentWindow {
+    /// The bytes of a batch's accept context, from whichever copy is whole; nil where neither is.
+    func context(of batch: BatchHeader, at batchOffset: Int) throws(Errno) -> (bytes: [UInt8], isFirstCopy: Bool)? {
+        for place in [BatchHeader.size, batch.contextCopyOffset] where batch.contextLength > 0 {
+            let from = batchOffset + place
+            guard try load(from..<from + batch.contextLength) == batch.contextLength else { continue }
+            let index = index(of: from)
+            let range = index..<index + batch.contextLength
+            if CRC32C.of(bytes, in: range) == batch.contextCRC {
+                return (Array(bytes[range]), place == BatchHeader.size)
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,173 @@
+internal import Bytes
+internal import Posix
+internal import Time
+
+/// What a whole segment holds, read from its first block to its last.
+struct SegmentScan {
+    /// The last event that counts as accepted; one less than the segment's first where there is none.
+    private(set) var last: UInt64
+    /// Where the last batch ends, bytes.
+    private(set) var validEnd = 0
+    private(set) var damages: [RecoveryReport.Damage] = []
+    /// Events read from batches that were not whole.
+    private(set) var salvaged = 0
+    private(set) var keyed: [RecoveryReport.Keyed] = []
+    /// Of the newest batch.
+    private(set) var age: UInt64 = 0
+    private(set) var wall: WallTime?
+
+    private let log: LogName
+    private let segment: SegmentName
+    private let window: SegmentWindow
+    private let seal: UInt32
+    private var expectedNumber: UInt64 = 0
+    private var expectedSequence: UInt64
+
+    /// A batch that was read, until it is known whether another follows.
+    private struct Pending {
+        let found: FoundBatch
+        /// Its header and its trailer can both be read.
+        let hasBothEnds: Bool
+        /// Its context and its table can be read where they stand first.
+        let isIntact: Bool
+        let lastGood: UInt64
+        let bad: [(sequences: ClosedRange<UInt64>, bytes: Range<Int>)]
+    }
+
+    /// Reads `window`, which stands on the segment's file of `size` bytes.
+    init(
+        _ window: SegmentWindow, log: LogName, segment: SegmentName, seal: UInt32, size: Int
+    ) throws(Errno) {
+        self.log = log
+        self.segment = segment
+        self.window = window
+        self.seal = seal
+        last = segment.first - 1
+        expectedSequence = segment.first
+        let header = try Self.header(window, segment: segment.id)
+        if header == nil, size > 0 { note(.repaired, 0..<min(size, SegmentHeader.size), nil) }
+        let start = header?.block ?? Block.least
+        validEnd = start
+        var walk = BatchWalk(window, segment: segment.id, seal: seal, from: start, to: size)
+        var pending: Pending?
+        while let found = try walk.next() {
+            if let earlier = pending { try conclude(earlier, isLast: false) }
+            try noteGap(before: found)
+            pending = try read(found)
+            validEnd = found.end
+            expectedNumber = found.header.number + 1
+            expectedSequence = max(expectedSequence, found.header.last + 1)
+            age = found.header.age
+            wall = found.header.wall
+        }
+        if let pending { try conclude(pending, isLast: true) }
+        if let header, !header.isRecycled { try noteTail(size: size) }
+    }
+
+    /// The segment's header, read from its first block; nil where it is damaged or another's.
+    static func header(_ window: SegmentWindow, segment: UInt64) throws(Errno) -> SegmentHeader? {
+        guard try window.load(0..<SegmentHeader.size) == SegmentHeader.size, window.index(of: 0) == 0,
+            let header = SegmentHeader(window.bytes), header.segment == segment
+        else { return nil }
+        return header
+    }
+
+    private mutating func note(
+        _ kind: RecoveryReport.Damage.Kind, _ bytes: Range<Int>, _ sequences: ClosedRange<UInt64>?
+    ) {
+        damages.append(
+            RecoveryReport.Damage(
+                kind: kind, log: log, segment: segment.id, offset: bytes.lowerBound, length: bytes.count,
+                sequences: sequences))
+    }
+
+    /// Names what lies between the previous batch and this one.
+    private mutating func noteGap(before found: FoundBatch) throws(Errno) {
+        let bytes = found.skippedFrom..<found.offset
+        let isZero = try lastByte(in: bytes) == nil
+        let first = found.header.first
+        let missing = first > expectedSequence ? expectedSequence...first - 1 : nil
+        guard missing != nil || !isZero else { return }
+        let wasAcknowledged = found.header.durable > expectedNumber
+        note(wasAcknowledged ? (isZero ? .lostWrite : .corrupted) : .tornTail, bytes, missing)
+    }
+
+    /// Reads all records of a batch.
+    private mutating func read(_ found: FoundBatch) throws(Errno) -> Pending {
+        let header = found.header
+        var lastGood = header.first - 1
+        var bad: [(sequences: ClosedRange<UInt64>, bytes: Range<Int>)] = []
+        var records = RecordWalk(window, header, at: found.offset)
+        while let step = try records.next() {
+            switch step {
+            case .record(let sequence, let index, _):
+                lastGood = sequence
+                let key = DuplicateKey(
+                    low: window.bytes.loadLittleEndian(at: index + 32, as: UInt64.self),
+                    high: window.bytes.loadLittleEndian(at: index + 40, as: UInt64.self))
+                guard key != .none else { continue }
+                let id = EventID(epoch: header.epoch, sequence: sequence)
+                keyed.append(RecoveryReport.Keyed(log: log, key: key, id: id))
+            case .damaged(let sequences, let bytes):
+                bad.append((sequences, bytes))
+            }
+        }
+        let trailer = found.end - BatchHeader.trailerSize
+        let hasTrailer =
+            try window.load(trailer..<found.end) == BatchHeader.trailerSize
+            && BatchHeader(trailer: window.bytes, at: window.index(of: trailer), segment: segment.id, seal: seal)
+                == header
+        let tableIsGood = try records.tableIsGood()
+        let context = try window.context(of: header, at: found.offset)
+        return Pending(
+            found: found, hasBothEnds: found.headerIsGood && hasTrailer,
+            isIntact: context?.isFirstCopy == true && tableIsGood, lastGood: lastGood, bad: bad)
+    }
+
+    /// Counts and names what a batch has lost; the end of the last batch counts only where it was written to its end.
+    private mutating func conclude(_ batch: Pending, isLast: Bool) throws(Errno) {
+        let header = batch.found.header
+        let isTorn = isLast && !batch.hasBothEnds
+        let end = isTorn ? batch.lastGood : header.last
+        for (sequences, bytes) in batch.bad {
+            if sequences.lowerBound > end {
+                note(.tornTail, bytes, sequences)
+            } else {
+                note(try lastByte(in: bytes) == nil ? .lostWrite : .corrupted, bytes, sequences)
+            }
+        }
+        if batch.bad.isEmpty, !(batch.hasBothEnds && batch.isIntact) {
+            note(.repaired, batch.found.offset..<batch.found.end, nil)
+        }
+        if !batch.hasBothEnds || !batch.bad.isEmpty {
+            salvaged += header.count - batch.bad.reduce(0) { $0 + $1.sequences.count }
+        }
+        last = max(last, end)
+    }
+
+    /// Names what a batch that was being written has left behind the last one; no batch is longer than is looked at.
+    private mutating func noteTail(size: Int) throws(Errno) {
+        let tail = validEnd..<max(validEnd, min(size, validEnd + OpenBatch.maximumBytes))
+        guard let end = try lastByte(in: tail) else { return }
+        note(.tornTail, validEnd..<end + 1, nil)
+    }
+
+    /// Where the last byte stands that is not zero.
+    private func lastByte(in range: Range<Int>) throws(Errno) -> Int? {
+        var last: Int?
+        var at = range.lowerBound
+        while at < range.upperBound {
+            let piece = at..<min(range.upperBound, at + SegmentWindow.step)
+            let count = try window.load(piece)
+            guard count > 0 else { break }
+            let start = window.index(of: at)
+            if !window.bytes.isZero(in: start..<start + count),
+                let found = window.bytes[start..<start + count].lastIndex(where: { $0 != 0 })
+            {
+                last = at + found - start
+            }
+            at += count
+        }
+        return last
+    }
+}

@@ -1,0 +1,96 @@
+internal import Bytes
+internal import Gates
+internal import Posix
+internal import Time
+
+/// Appends batches to the segment that a log is writing.
+final class SegmentWriter {
+    /// Records up to so many bytes are copied beside header and trailer and written with one call.
+    private static let smallRecords = 64 * 1_024
+
+    let id: UInt64
+    /// Zero-filled, or a retired segment's; nothing is written behind it.
+    let size: Int
+    /// Where the next batch begins.
+    private(set) var offset: Int
+
+    private let file: any StorageFile
+    private let block: Int
+    private let epoch: UInt64
+    private let seal: UInt32
+    private var number: UInt64 = 0
+    private var durable: UInt64 = 0
+    private var previousCRC: UInt32 = 0
+    private var events: UInt64 = 0
+    private var bytes: UInt64 = 0
+    private var head: [UInt8] = []
+    private var tail: [UInt8] = []
+
+    init(_ file: any StorageFile, header: SegmentHeader, size: Int) {
+        self.file = file
+        self.size = size
+        id = header.segment
+        block = header.block
+        offset = header.block
+        epoch = header.epoch
+        seal = header.identity.seal
+    }
+
+    /// What a batch takes on disk, bytes.
+    static func size(of batch: borrowing OpenBatch, block: Int) -> Int {
+        BatchHeader.size(
+            context: batch.context.encoded.count, events: batch.count, records: batch.records.count, block: block)
+    }
+
+    /// Writes a batch behind the others; it is durable after the next `synchronise`.
+    func write(
+        _ batch: inout OpenBatch, first: UInt64, again: Bool, at wall: WallTime, age: UInt64
+    ) throws(Errno) {
+        let context = batch.context.encoded
+        let contextSize = roundedUp(context.count, to: 8)
+        head.removeAll(keepingCapacity: true)
+        head.appendZeros(BatchHeader.size)
+        head += context
+        head.appendZeros(contextSize - context.count)
+        let table = head.count
+        batch.seal(first: first, seed: UInt32(truncatingIfNeeded: id ^ number), table: &head)
+        let header = BatchHeader(
+            segment: id, epoch: epoch, number: number, first: first, count: batch.count,
+            recordBytes: batch.records.count, totalSize: Self.size(of: batch, block: block),
+            contextLength: context.count,
+            flags: again ? BatchHeader.committedAgain : 0, contextCRC: CRC32C.of(context.span),
+            tableCRC: CRC32C.of(head, in: table..<head.count), wall: wall, age: age, durable: durable,
+            previousCRC: previousCRC, eventsBefore: events, bytesBefore: bytes)
+        precondition(offset + header.totalSize <= size, "a batch does not fit its segment")
+        let tailStart = header.recordsOffset + header.recordBytes
+        tail.removeAll(keepingCapacity: true)
+        tail.appendZeros(header.contextCopyOffset - tailStart)
+        tail += context
+        tail.appendZeros(contextSize - context.count)
+        let crc = header.encode(over: &head, onto: &tail, seal: seal)
+        try put(batch.records, tailStart: tailStart)
+        offset += header.totalSize
+        number += 1
+        previousCRC = crc
+        events += UInt64(header.count)
+        bytes += batch.lengths.reduce(0) { $0 + UInt64($1) }
+    }
+
+    private func put(_ records: borrowing [UInt8], tailStart: Int) throws(Errno) {
+        if records.count <= Self.smallRecords {
+            head.append(records, 0..<records.count)
+            head += tail
+            try file.write(head, in: 0..<head.count, at: offset)
+        } else {
+            try file.write(head, in: 0..<head.count, at: offset)
+            try file.write(records, in: 0..<records.count, at: offset + head.count)
+            try file.write(tail, in: 0..<tail.count, at: offset + tailStart)
+        }
+    }
+
+    /// Makes all that was written durable.
+    func synchronise() throws(Errno) {
+        try file.synchroniseData()
+        durable = number
+    }
+}

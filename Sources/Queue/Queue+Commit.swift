@@ -1,0 +1,133 @@
+internal import Gates
+internal import Posix
+package import Time
+
+/// What became of one batch.
+package enum CommitOutcome: Sendable, Equatable {
+    /// It is durable: its events have the sequence numbers from `first` on and ids with `epoch`.
+    case committed(log: LogName, epoch: UInt64, first: UInt64, count: Int)
+    /// It is not, and its events are not accepted.
+    case refused(QueueError)
+}
+
+extension Queue {
+    /// When a commit was made, for headers.
+    struct Moment {
+        let wall: WallTime
+        /// The age clock, milliseconds.
+        let age: UInt64
+    }
+
+    /// Makes batches durable: gives sequence numbers, writes each to its log, syncs each log once.
+    ///
+    /// All batches of one log succeed or fail together; a log that is full or fails does not fail the others. The
+    /// batches, none of which may be empty, come back empty, with storage to fill again. `age` is the age clock in
+    /// milliseconds (rule 16).
+    package func commit(_ batches: inout [OpenBatch], at wall: WallTime, age: UInt64) -> [CommitOutcome] {
+        let moment = Moment(wall: wall, age: age)
+        var outcomes = [CommitOutcome?](repeating: nil, count: batches.count)
+        for start in batches.indices where outcomes[start] == nil {
+            let log = state(of: batches[start].log)
+            let group = batches.indices.filter { batches[$0].log == log.name }
+            precondition(group.allSatisfy { batches[$0].count > 0 }, "an empty batch was committed")
+            do throws(QueueError) {
+                try commit(group, of: &batches, to: log, moment)
+                commitFailure = nil
+                accept(group, of: &batches, in: log, &outcomes)
+            } catch {
+                commitFailure = error
+                for index in group {
+                    batches[index].removeAll()
+                    outcomes[index] = .refused(error)
+                }
+            }
+        }
+        return outcomes.compactMap { $0 }
+    }
+
+    /// Writes a group durably, in a new segment where the first try fails.
+    private func commit(
+        _ group: [Int], of batches: inout [OpenBatch], to log: LogState, _ moment: Moment
+    ) throws(QueueError) {
+        try writeFormat()
+        do throws(QueueError) {
+            try write(group, of: &batches, to: log, moment)
+        } catch {
+            guard case .failed = error else { throw error }
+            giveUpSegment(of: log)
+            do throws(QueueError) {
+                try write(group, of: &batches, to: log, moment)
+            } catch {
+                giveUpSegment(of: log)
+                throw error
+            }
+        }
+    }
+
+    /// A file that failed is never synced again; what it acknowledged last goes to the next segment once more.
+    private func giveUpSegment(of log: LogState) {
+        guard let writer = log.writer else { return }
+        if let index = log.segments.lastIndex(where: { $0.name.id == writer.id }) {
+            log.segments[index].isSound = false
+            if log.tip?.segment != writer.id { forget(log.segments[index].name, of: log) }
+        }
+        log.writer = nil
+        log.mustCommitAgain = !log.kept.isEmpty
+        log.places.removeAll()
+    }
+
+    private func write(
+        _ group: [Int], of batches: inout [OpenBatch], to log: LogState, _ moment: Moment
+    ) throws(QueueError) {
+        let again = log.mustCommitAgain ? log.kept.count : 0
+        let firstAgain = log.last + 1 - UInt64(log.kept[..<again].reduce(0) { $0 + $1.count })
+        let block = blockSize
+        var needed = 0
+        for index in 0..<again { needed += SegmentWriter.size(of: log.kept[index], block: block) }
+        for index in group { needed += SegmentWriter.size(of: batches[index], block: block) }
+        let writer: SegmentWriter
+        if let current = log.writer, current.offset + needed <= current.size {
+            writer = current
+        } else {
+            writer = try openSegment(of: log, for: needed, first: firstAgain, moment)
+        }
+        let path = log.segments.last.map { log.path(of: $0.name) } ?? log.folder
+        var next = firstAgain
+        try attempt(.write, path, at: writer.offset) { () throws(Errno) in
+            for index in 0..<again {
+                try writer.write(&log.kept[index], first: next, again: true, at: moment.wall, age: moment.age)
+                next += UInt64(log.kept[index].count)
+            }
+            for index in group {
+                try writer.write(&batches[index], first: next, again: false, at: moment.wall, age: moment.age)
+                next += UInt64(batches[index].count)
+            }
+        }
+        let start = clock()
+        try attempt(.synchronise, path, at: writer.offset) { () throws(Errno) in try writer.synchronise() }
+        lastSyncMicroseconds = Int((clock() - start).nanoseconds / 1_000)
+        log.mustCommitAgain = false
+        log.tip = SegmentHeader.Previous(segment: writer.id, validLength: writer.offset, last: next - 1)
+    }
+
+    /// Counts a durable group and keeps its batches until the next, giving those kept before in exchange.
+    private func accept(
+        _ group: [Int], of batches: inout [OpenBatch], in log: LogState, _ outcomes: inout [CommitOutcome?]
+    ) {
+        let isFirst = log.last == 0
+        var old: [OpenBatch] = []
+        swap(&old, &log.kept)
+        for index in group {
+            let count = batches[index].count
+            outcomes[index] = .committed(log: log.name, epoch: log.epoch, first: log.last + 1, count: count)
+            log.last += UInt64(count)
+            var exchanged = old.popLast() ?? OpenBatch(log: log.name, context: batches[index].context)
+            exchanged.removeAll()
+            swap(&batches[index], &exchanged)
+            log.kept.append(exchanged)
+        }
+        if isFirst { _ = addCursors(to: log) }
+    }
+
+    var blockSize: Int { options.block ?? storage.physicalBlock }
+}

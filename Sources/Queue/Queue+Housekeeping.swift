@@ -1,0 +1,101 @@
+internal import Posix
+package import Time
+
+extension Queue {
+    /// How long settled events may stay without a sync.
+    private static let cursorDelay = Duration.seconds(1)
+    /// How long segments are not prepared after an error.
+    private static let preparingRest = Duration.seconds(5)
+
+    /// Does one slice of background work and returns when it wants to be called again.
+    ///
+    /// At or before `now`: there is more to do. Nil: nothing is due until something is committed or settled.
+    package func housekeep(at now: Instant) -> Instant? {
+        if cursorFile.isDirty {
+            let since = cursorsDirtySince ?? now
+            cursorsDirtySince = since
+            if now >= since + Self.cursorDelay { return synchroniseCursors(at: now) }
+        }
+        if let log = logs.values.first(where: { retirable($0) != nil }) {
+            if retire(log) { return now }
+            return now + Self.cursorDelay
+        }
+        let due = cursorsDirtySince.map { $0 + Self.cursorDelay }
+        guard now >= preparingRestsUntil else { return min(due ?? preparingRestsUntil, preparingRestsUntil) }
+        guard let log = logs.values.first(where: needsSpare) else { return due }
+        do throws(QueueError) {
+            return try prepareSlice(of: log) ? now : due
+        } catch {
+            preparingRestsUntil = now + Self.preparingRest
+            return min(due ?? preparingRestsUntil, preparingRestsUntil)
+        }
+    }
+
+    private func synchroniseCursors(at now: Instant) -> Instant {
+        do throws(QueueError) {
+            try synchroniseCursors()
+            return now
+        } catch {
+            cursorsDirtySince = now
+            return now + Self.cursorDelay
+        }
+    }
+
+    /// The oldest segment of a log, where every destination is past it; never the newest with events, whose name says
+    /// how far the log has come, nor the one being written.
+    private func retirable(_ log: LogState) -> LogState.Segment? {
+        guard let oldest = log.segments.first, let tip = log.tip, oldest.name.id < tip.segment else { return nil }
+        let lows = cursors.lazy.filter { $0.key.log == log.name }.map(\.value.state.low)
+        guard let low = lows.min(), low > log.end(of: 0) else { return nil }
+        return oldest
+    }
+
+    /// Unlinks a segment that all have passed, or makes it the spare; first the cursors that say so become durable.
+    private func retire(_ log: LogState) -> Bool {
+        guard let segment = retirable(log) else { return false }
+        let path = log.path(of: segment.name)
+        do throws(QueueError) {
+            try synchroniseCursors()
+            if log.spare == nil, log.writer != nil, segment.isSound, segment.size == options.segmentBytes {
+                let spare = log.folder + "/" + SpareSegment.name
+                log.spare = try attempt(.rename, path) { () throws(Errno) in
+                    let file = try storage.open(path, .readWrite)
+                    try storage.rename(path, to: spare)
+                    return SpareSegment(file, size: segment.size, isRecycled: true)
+                }
+            } else {
+                try attempt(.unlink, path) { () throws(Errno) in
+                    do throws(Errno) { try storage.unlink(path) } catch  where error == .noEntry {}
+                }
+            }
+        } catch {
+            return false
+        }
+        log.segments.removeFirst()
+        openFiles.removeAll { $0.segment == segment.name.id }
+        return true
+    }
+
+    /// True once a quarter of the segment being written is full and the next one is not ready.
+    private func needsSpare(_ log: LogState) -> Bool {
+        guard let writer = log.writer, writer.offset >= writer.size / 4 else { return false }
+        return log.spare.map { $0.size < options.segmentBytes } ?? true
+    }
+
+    /// Zero-fills a slice of the spare; true where something was done.
+    private func prepareSlice(of log: LogState) throws(QueueError) -> Bool {
+        let spare = try spare(of: log)
+        let path = log.folder + "/" + SpareSegment.name
+        guard try roomToGrow(log) >= SpareSegment.slice else { return false }
+        do throws(QueueError) {
+            try attempt(.write, path, at: spare.size) { () throws(Errno) in
+                _ = try spare.extend(to: options.segmentBytes)
+                try spare.file.synchroniseData()
+            }
+        } catch {
+            dropSpare(of: log)
+            throw error
+        }
+        return true
+    }
+}

@@ -1,0 +1,132 @@
+internal import Bytes
+internal import Posix
+
+extension Queue {
+    /// The least number of failed tries after which bytes that the disk does not give count as damaged.
+    private static let triesBeforeDamage = 5
+    private static let maximumOpenFiles = 8
+
+    /// The events of a log from a sequence number on, about `limit` bytes of them; nil where none is durable yet.
+    ///
+    /// Every checksum is verified again. What cannot be read is in the chunk's `quarantined`, its bytes are copied
+    /// aside, and `takeDamages` names it. The log must exist, or nil is returned.
+    ///
+    /// - Throws: `failed` where the disk gives an error; after five tries the bytes count as damaged.
+    package func read(_ log: LogName, from sequence: UInt64, limit: Int) throws(QueueError) -> Chunk? {
+        precondition(sequence >= 1 && limit > 0)
+        guard let state = logs[log], sequence <= state.last else { return nil }
+        guard let index = state.index(holding: sequence), sequence <= state.end(of: index) else {
+            return missing(state, from: sequence)
+        }
+        var builder = ChunkBuilder()
+        try fill(&builder, state, index, from: sequence, through: state.end(of: index), limit: limit)
+        if !builder.lost.isEmpty, index > 0 { rescue(&builder, state, before: index) }
+        for lost in builder.lost { note(lost, in: state) }
+        let last = max(builder.records.last?.sequence ?? 0, builder.lost.last?.sequences.upperBound ?? 0)
+        return Chunk(
+            log: log, epoch: builder.epoch, sequences: sequence...last, bytes: builder.bytes,
+            records: builder.records, contexts: builder.contexts, quarantined: builder.lost.map(\.sequences))
+    }
+
+    /// A chunk that accounts for events that no segment holds.
+    private func missing(_ log: LogState, from sequence: UInt64) -> Chunk {
+        let next = log.segments.indices.filter { log.end(of: $0) > sequence }.map { log.segments[$0].name.first }
+        let end = (next.filter { $0 > sequence }.min() ?? log.last + 1) - 1
+        return Chunk(
+            log: log.name, epoch: 0, sequences: sequence...end, bytes: [], records: [], contexts: [],
+            quarantined: [sequence...end])
+    }
+
+    private func fill(
+        _ builder: inout ChunkBuilder, _ log: LogState, _ index: Int, from sequence: UInt64, through end: UInt64,
+        limit: Int
+    ) throws(QueueError) {
+        let segment = log.segments[index]
+        let isTolerant = log.failedRead == (sequence, Self.triesBeforeDamage)
+        do throws(QueueError) {
+            let source = try openFile(of: segment.name, at: log.path(of: segment.name))
+            window.attach(source.file, end: source.size, isTolerant: isTolerant)
+            defer { window.detach() }
+            var place =
+                log.places.take(segment: segment.name.id, sequence: sequence)
+                ?? ReadPlace(
+                    window, segment: segment.name.id, seal: identity.seal, sequence: sequence, end: source.size)
+            try attempt(.read, log.path(of: segment.name)) { () throws(Errno) in
+                try place.fill(&builder, through: end, limit: limit)
+            }
+            log.places.put(place)
+            log.failedRead = (0, 0)
+        } catch {
+            if case .failed(.open, _, _, .noEntry) = error {
+                builder.lost.append(
+                    ChunkBuilder.Lost(sequences: sequence...end, segment: segment.name.id, bytes: 0..<0))
+                return
+            }
+            let times = log.failedRead.sequence == sequence ? log.failedRead.times : 0
+            log.failedRead = (sequence, min(times + 1, Self.triesBeforeDamage))
+            throw error
+        }
+    }
+
+    private func openFile(
+        of name: SegmentName, at path: String
+    ) throws(QueueError) -> (segment: UInt64, file: any StorageFile, size: Int) {
+        if let open = openFiles.first(where: { $0.segment == name.id }) { return open }
+        let open = try attempt(.open, path) { () throws(Errno) in
+            let file = try storage.open(path, .readOnly)
+            return (segment: name.id, file: file, size: try file.size())
+        }
+        if openFiles.count == Self.maximumOpenFiles { openFiles.removeLast() }
+        openFiles.insert(open, at: 0)
+        return open
+    }
+
+    /// Looks for lost events in the segments before, which a commit made again may have left there, too.
+    ///
+    /// A segment is looked at only as far as the next one's header says that it was acknowledged.
+    private func rescue(_ builder: inout ChunkBuilder, _ log: LogState, before index: Int) {
+        for earlier in (max(0, index - 2)..<index).reversed() {
+            let name = log.segments[earlier].name
+            guard let next = try? header(of: log, earlier + 1)?.previous, next.segment == name.id else { continue }
+            for lost in builder.lost {
+                let end = min(lost.sequences.upperBound, next.last)
+                guard name.first <= lost.sequences.lowerBound, lost.sequences.lowerBound <= end,
+                    let source = try? openFile(of: name, at: log.path(of: name))
+                else { continue }
+                window.attach(source.file, end: min(source.size, next.validLength), isTolerant: true)
+                defer { window.detach() }
+                var place = ReadPlace(
+                    window, segment: name.id, seal: identity.seal, sequence: lost.sequences.lowerBound,
+                    end: min(source.size, next.validLength))
+                var found = ChunkBuilder()
+                _ = try? place.fill(&found, through: end, limit: OpenBatch.maximumBytes)
+                builder.rescue(found)
+            }
+        }
+    }
+
+    private func header(of log: LogState, _ index: Int) throws(QueueError) -> SegmentHeader? {
+        let name = log.segments[index].name
+        let source = try openFile(of: name, at: log.path(of: name))
+        return try attempt(.read, log.path(of: name)) { () throws(Errno) in
+            window.attach(source.file, end: source.size, isTolerant: false)
+            defer { window.detach() }
+            return try SegmentScan.header(window, segment: name.id)
+        }
+    }
+
+    private func note(_ lost: ChunkBuilder.Lost, in log: LogState) {
+        let source = openFiles.first { $0.segment == lost.segment }
+        if let index = log.segments.firstIndex(where: { $0.name.id == lost.segment }) {
+            log.segments[index].isSound = false
+        }
+        guard let source,
+            quarantine.take(source.file, segment: lost.segment, at: lost.bytes.lowerBound, count: lost.bytes.count),
+            newDamages.count < RecoveryReport.maximumDamages
+        else { return }
+        newDamages.append(
+            RecoveryReport.Damage(
+                kind: .corrupted, log: log.name, segment: lost.segment, offset: lost.bytes.lowerBound,
+                length: lost.bytes.count, sequences: lost.sequences))
+    }
+}

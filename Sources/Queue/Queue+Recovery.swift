@@ -1,0 +1,165 @@
+internal import Bytes
+internal import Posix
+internal import Time
+
+extension Queue {
+    private static let maximumKeyed = 65_536
+    private static let ownEntries = [
+        "FORMAT", "FORMAT.new", "LOCK", "cursors", "cursors.new", LogState.folder, Quarantine.folder, "lost+found",
+    ]
+
+    /// Brings logs and cursors to where the last run left them.
+    func recover(names: [String]) {
+        recovery.strays += names.filter { !Self.ownEntries.contains($0) }
+        if names.contains(LogState.folder) { recoverLogs() }
+        recoverCursors()
+        recovery.keyed.removeFirst(max(0, recovery.keyed.count - Self.maximumKeyed))
+    }
+
+    private func recoverLogs() {
+        do throws(QueueError) {
+            let names = try attempt(.list, LogState.folder) { () throws(Errno) in
+                try storage.names(in: LogState.folder)
+            }
+            for text in names {
+                guard let name = LogName(text: text) else {
+                    recovery.strays.append(LogState.folder + "/" + text)
+                    continue
+                }
+                let log = LogState(name, epoch: randomBits())
+                log.directoryExists = true
+                logs[name] = log
+                try listSegments(log)
+            }
+        } catch {
+            recovery.failures.append(error)
+        }
+        // The tails are read once all names are known, so that no segment id is given twice whatever fails.
+        for log in logs.values.sorted(by: { $0.name.text < $1.name.text }) {
+            do throws(QueueError) { try recoverTail(log) } catch { recovery.failures.append(error) }
+        }
+    }
+
+    private func listSegments(_ log: LogState) throws(QueueError) {
+        let names = try attempt(.list, log.folder) { () throws(Errno) in try storage.names(in: log.folder) }
+        for text in names where text != SpareSegment.name {
+            let path = log.folder + "/" + text
+            guard let name = SegmentName(text: text) else {
+                recovery.strays.append(path)
+                continue
+            }
+            nextSegment = max(nextSegment, name.id + 1)
+            let status = try attempt(.status, path) { () throws(Errno) in try storage.status(of: path) }
+            guard status.kind == .regular else {
+                recovery.strays.append(path)
+                continue
+            }
+            log.segments.append(LogState.Segment(name: name, size: status.size, isSound: false))
+        }
+        guard names.contains(SpareSegment.name) else { return }
+        let path = log.folder + "/" + SpareSegment.name
+        // A spare of an earlier run is as good as a new one, but what it holds is not known to be zeros.
+        if let file = try? storage.open(path, .readWrite), let size = try? file.size() {
+            log.spare = SpareSegment(file, size: size, isRecycled: true)
+        }
+    }
+
+    /// Finds the newest event, in the newest segment that has one.
+    private func recoverTail(_ log: LogState) throws(QueueError) {
+        log.last = log.segments.map { $0.name.first - 1 }.max() ?? 0
+        var keyed: [RecoveryReport.Keyed] = []
+        for segment in log.segments.reversed() {
+            let path = log.path(of: segment.name)
+            let scan = try attempt(.read, path) { () throws(Errno) in
+                let file = try storage.open(path, .readOnly)
+                window.attach(file, end: segment.size, isTolerant: true)
+                defer { window.detach() }
+                let previous = try SegmentScan.header(window, segment: segment.name.id)?.previous
+                let scan = try SegmentScan(
+                    window, log: log.name, segment: segment.name, seal: identity.seal, size: segment.size)
+                for damage in scan.damages { report(damage, in: file) }
+                log.last = max(log.last, scan.last, previous?.last ?? 0)
+                return scan
+            }
+            recovery.salvaged += scan.salvaged
+            keyed = scan.keyed + keyed
+            guard let wall = scan.wall else { continue }
+            recovery.resume(age: scan.age, lastCommit: wall)
+            log.tip = SegmentHeader.Previous(segment: segment.name.id, validLength: scan.validEnd, last: log.last)
+            break
+        }
+        recovery.keyed += keyed
+    }
+
+    /// Copies damaged bytes aside and names them, unless an earlier start did.
+    private func report(_ damage: RecoveryReport.Damage, in file: any StorageFile) {
+        if damage.kind != .repaired {
+            let length = damage.kind == .lostWrite ? 0 : damage.length
+            guard quarantine.take(file, segment: damage.segment, at: damage.offset, count: length) else { return }
+        }
+        if recovery.damages.count < RecoveryReport.maximumDamages { recovery.damages.append(damage) }
+    }
+
+    private func recoverCursors() {
+        let found = cursorFile.load()
+        recovery.damagedSlots = found.damaged
+        for slot in found.slots {
+            let key = CursorKey(destination: slot.destination, log: slot.log)
+            guard let index = cursorFile.index(destination: slot.destination, log: slot.log) else { continue }
+            let state = CursorState(low: slot.low, origin: slot.origin, ledger: slot.ledger)
+            if let other = cursors[key], other.state.low >= state.low { continue }
+            cursors[key] = Cursor(state: state, slot: index)
+            let log = self.state(of: slot.log)
+            guard log.last < slot.low - 1 else { continue }
+            // The cursor passed events that the log has lost: their numbers must not be given again.
+            if log.last > 0 || !log.segments.isEmpty {
+                noteMissingTail(log, log.last + 1...slot.low - 1)
+            }
+            log.last = slot.low - 1
+        }
+        let wasLost = found.damaged > 0 || (found.isMissing && !recovery.isNew)
+        for log in logs.values where log.last > 0 {
+            for reset in addCursors(to: log) where wasLost { recovery.cursorsReset.append(reset) }
+        }
+        recovery.cursorsReset.sort { ($0.destination, $0.log.text) < ($1.destination, $1.log.text) }
+        if found.isMissing, unwrittenFormat == nil {
+            cursorFile.begin()
+        }
+        do throws(QueueError) { try cursorFile.synchronise() } catch { recovery.failures.append(error) }
+    }
+
+    private func noteMissingTail(_ log: LogState, _ sequences: ClosedRange<UInt64>) {
+        guard recovery.damages.count < RecoveryReport.maximumDamages else { return }
+        recovery.damages.append(
+            RecoveryReport.Damage(
+                kind: .missingTail, log: log.name, segment: log.segments.last?.name.id ?? 0,
+                offset: log.tip?.validLength ?? 0, length: 0, sequences: sequences))
+    }
+
+    /// The log of that name, made where there is none.
+    func state(of name: LogName) -> LogState {
+        if let log = logs[name] { return log }
+        let log = LogState(name, epoch: randomBits())
+        logs[name] = log
+        return log
+    }
+
+    /// Gives each destination that has none a cursor at the oldest event kept; returns those it made.
+    func addCursors(to log: LogState) -> [RecoveryReport.CursorReset] {
+        var made: [RecoveryReport.CursorReset] = []
+        for destination in destinations {
+            let key = CursorKey(destination: destination, log: log.name)
+            guard cursors[key] == nil else { continue }
+            let state = CursorState(low: log.oldest, origin: log.oldest - 1, ledger: Ledger())
+            cursors[key] = Cursor(state: state, slot: cursorFile.write(slot(key, state), at: nil))
+            made.append(RecoveryReport.CursorReset(destination: destination, log: log.name, low: state.low))
+        }
+        return made
+    }
+
+    func slot(_ key: CursorKey, _ state: CursorState) -> CursorSlot {
+        CursorSlot(
+            generation: 0, destination: key.destination, log: key.log, low: state.low, origin: state.origin,
+            ledger: state.ledger)
+    }
+}

@@ -1,0 +1,125 @@
+internal import Bytes
+internal import Posix
+internal import Time
+
+extension Queue {
+    /// Opens the log's next segment with room for `needed` bytes of batches, from the spare where there is one.
+    ///
+    /// The file has its zeros and its header on disk before its name is a segment's.
+    func openSegment(
+        of log: LogState, for needed: Int, first: UInt64, _ moment: Moment
+    ) throws(QueueError) -> SegmentWriter {
+        try makeFolder(of: log)
+        let least = roundedUp(blockSize + needed, to: 4_096)
+        let spare = try spare(of: log)
+        let path = log.folder + "/" + SpareSegment.name
+        let header = SegmentHeader(
+            block: blockSize, isRecycled: spare.isRecycled, identity: identity, segment: nextSegment,
+            epoch: log.epoch, first: first, wall: moment.wall, age: moment.age, previous: log.tip, log: log.name)
+        nextSegment += 1
+        let name = SegmentName(id: header.segment, first: first)
+        if spare.size < least {
+            let wanted = max(least, min(options.firstSegmentBytes, options.segmentBytes))
+            let target = try growth(of: log, from: spare.size, atLeast: least, wanted: wanted)
+            while spare.size < target {
+                try prepare(log, spare, path) { () throws(Errno) in _ = try spare.extend(to: target) }
+            }
+        }
+        try prepare(log, spare, path) { () throws(Errno) in
+            try spare.file.write(header.encoded, in: 0..<header.block, at: 0)
+            try spare.file.synchroniseData()
+            try storage.rename(path, to: log.path(of: name))
+        }
+        log.spare = nil
+        log.segments.append(LogState.Segment(name: name, size: spare.size))
+        do throws(QueueError) {
+            try attempt(.synchronise, log.folder) { () throws(Errno) in
+                try storage.synchroniseDirectory(log.folder)
+            }
+        } catch {
+            forget(name, of: log)
+            throw error
+        }
+        let writer = SegmentWriter(spare.file, header: header, size: spare.size)
+        log.writer = writer
+        return writer
+    }
+
+    /// Works on the spare; one that fails is done away with.
+    private func prepare(
+        _ log: LogState, _ spare: SpareSegment, _ path: String, _ body: () throws(Errno) -> Void
+    ) throws(QueueError) {
+        do throws(QueueError) {
+            try attempt(.write, path, at: spare.size, body)
+        } catch {
+            dropSpare(of: log)
+            throw error
+        }
+    }
+
+    /// Takes away the newest segment, from which nothing was acknowledged.
+    func forget(_ name: SegmentName, of log: LogState) {
+        do throws(Errno) {
+            try storage.unlink(log.path(of: name))
+            log.segments.removeAll { $0.name == name }
+        } catch {}
+    }
+
+    func dropSpare(of log: LogState) {
+        log.spare = nil
+        do throws(Errno) { try storage.unlink(log.folder + "/" + SpareSegment.name) } catch {}
+    }
+
+    private func makeFolder(of log: LogState) throws(QueueError) {
+        guard !log.directoryExists else { return }
+        for folder in [LogState.folder, log.folder] {
+            try attempt(.create, folder) { () throws(Errno) in
+                do throws(Errno) { try storage.createDirectory(folder) } catch  where error == .exists {}
+            }
+        }
+        try attempt(.synchronise, LogState.folder) { () throws(Errno) in
+            try storage.synchroniseDirectory("")
+            try storage.synchroniseDirectory(LogState.folder)
+        }
+        log.directoryExists = true
+    }
+
+    /// The log's spare, empty where there was none.
+    func spare(of log: LogState) throws(QueueError) -> SpareSegment {
+        if let spare = log.spare { return spare }
+        let path = log.folder + "/" + SpareSegment.name
+        let file = try attempt(.create, path) { () throws(Errno) in
+            do throws(Errno) { try storage.unlink(path) } catch  where error == .noEntry {}
+            return try storage.open(path, .createNew)
+        }
+        let spare = SpareSegment(file, size: 0, isRecycled: false)
+        log.spare = spare
+        return spare
+    }
+
+    /// How long a file of `size` bytes may become: `wanted` bytes, or less, but not less than `least`.
+    ///
+    /// - Throws: `full` or `noRoom` where even that is too much with the spares of the other logs given up.
+    private func growth(
+        of log: LogState, from size: Int, atLeast least: Int, wanted: Int
+    ) throws(QueueError) -> Int {
+        var room = try roomToGrow(log)
+        if room < least - size {
+            for other in logs.values where other !== log && other.spare != nil { dropSpare(of: other) }
+            room = try roomToGrow(log)
+        }
+        if room >= least - size { return min(wanted, (size + room) / 4_096 * 4_096) }
+        let limit = options.limit(of: log.name)
+        let bytes = bytesOnDisk
+        if Int(limit) - Int(bytes) < least - size { throw .full(log.name, bytes: bytes, limit: limit) }
+        let space = try attempt(.status, "") { () throws(Errno) in try storage.space() }
+        throw .noRoom(available: space.available, keep: options.keep(of: space.total))
+    }
+
+    /// Bytes by which a log may make the queue grow.
+    func roomToGrow(_ log: LogState) throws(QueueError) -> Int {
+        let space = try attempt(.status, "") { () throws(Errno) in try storage.space() }
+        let free = Int(clamping: space.available) - Int(clamping: options.keep(of: space.total))
+        return min(free, Int(clamping: options.limit(of: log.name)) - Int(clamping: bytesOnDisk))
+    }
+}

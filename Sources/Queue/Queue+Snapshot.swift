@@ -1,0 +1,37 @@
+internal import Posix
+
+extension Queue {
+    /// What status shows.
+    package var snapshot: QueueSnapshot {
+        let names = logNames
+        let described = names.compactMap { logs[$0] }.map { describe($0) }
+        let known = cursors.sorted { ($0.key.destination, $0.key.log.text) < ($1.key.destination, $1.key.log.text) }
+        return QueueSnapshot(
+            logs: described, cursors: known.map { describe($0.key, $0.value.state) }, bytes: bytesOnDisk,
+            limit: options.maximumBytes, storage: storageState, lastError: commitFailure ?? cursorFile.failure,
+            cursorsFailing: cursorsFailing, lastSyncMicroseconds: lastSyncMicroseconds)
+    }
+
+    private var storageState: QueueSnapshot.Storage {
+        switch commitFailure {
+        case nil: cursorsFailing ? .failing : .good
+        case .full, .noRoom: .full
+        case .failed(_, _, _, .noSpace), .failed(_, _, _, .quota): .full
+        default: .failing
+        }
+    }
+
+    private func describe(_ log: LogState) -> QueueSnapshot.Log {
+        let low = cursors.lazy.filter { $0.key.log == log.name }.map(\.value.state.low).min()
+        return QueueSnapshot.Log(
+            name: log.name, accepted: log.last, oldest: log.oldest, events: log.last + 1 - (low ?? log.oldest),
+            bytes: UInt64(log.bytes))
+    }
+
+    private func describe(_ key: CursorKey, _ state: CursorState) -> QueueSnapshot.Cursor {
+        QueueSnapshot.Cursor(
+            destination: key.destination, log: key.log, low: state.low, origin: state.origin, ledger: state.ledger,
+            queued: (logs[key.log]?.last ?? 0) + 1 - state.low,
+            isRemoved: !destinations.contains(key.destination))
+    }
+}

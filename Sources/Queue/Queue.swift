@@ -1,0 +1,110 @@
+internal import Bytes
+internal import Posix
+internal import Time
+
+/// The durable queue: logs of events, and how far each destination has come in each.
+///
+/// Confined to one thread; every call may block on the disk.
+package final class Queue {
+    /// What the start found.
+    package internal(set) var recovery = RecoveryReport()
+    /// How long the newest sync of a commit took, in microseconds.
+    package internal(set) var lastSyncMicroseconds = 0
+
+    let storage: any Storage
+    let options: QueueOptions
+    var destinations: [String]
+    let randomBits: () -> UInt64
+    let clock: () -> Instant
+    let identity: QueueIdentity
+    let quarantine: Quarantine
+    let cursorFile: CursorFile
+    let window = SegmentWindow()
+    /// Held open for its lock.
+    var lock: (any StorageFile)?
+    /// FORMAT, where it could not be written yet.
+    var unwrittenFormat: FormatPage?
+    var logs: [LogName: LogState] = [:]
+    var cursors: [CursorKey: Cursor] = [:]
+    var nextSegment: UInt64 = 1
+    /// The newest error of a commit; nil once one has succeeded.
+    var commitFailure: QueueError?
+    /// Damage found since the start, until it is asked for.
+    var newDamages: [RecoveryReport.Damage] = []
+    var cursorsDirtySince: Instant?
+    /// Until when the preparing of segments rests after an error.
+    var preparingRestsUntil = Instant(nanoseconds: 0)
+    /// The segment files that readers have open, the newest first.
+    var openFiles: [(segment: UInt64, file: any StorageFile, size: Int)] = []
+
+    /// One destination in one log.
+    struct CursorKey: Hashable {
+        let destination: String
+        let log: LogName
+    }
+
+    /// A cursor and its place in the file.
+    struct Cursor {
+        var state: CursorState
+        var slot: Int
+    }
+
+    init(
+        _ storage: any Storage, _ options: QueueOptions, _ destinations: [String], _ format: FormatPage,
+        lock: (any StorageFile)?, randomBits: @escaping () -> UInt64, clock: @escaping () -> Instant
+    ) {
+        precondition(options.block.map(Block.isPossible) ?? true)
+        self.storage = storage
+        self.options = options
+        self.destinations = destinations
+        self.lock = lock
+        self.randomBits = randomBits
+        self.clock = clock
+        identity = format.identity
+        quarantine = Quarantine(storage, limit: options.quarantineBytes)
+        cursorFile = CursorFile(storage, seal: format.identity.seal)
+    }
+
+    /// Damage that reading found since the last call, to be named in the journal.
+    package func takeDamages() -> [RecoveryReport.Damage] {
+        defer { newDamages.removeAll() }
+        return newDamages
+    }
+
+    /// Makes the cursors durable and gives up the lock; nothing may be called after it.
+    package func close() {
+        do throws(QueueError) { try synchroniseCursors() } catch {}
+        logs.removeAll()
+        openFiles.removeAll()
+        window.detach()
+        lock = nil
+    }
+
+    /// Runs a call on a file and says, should it fail, which.
+    func attempt<Value>(
+        _ operation: QueueError.Operation, _ path: String, at offset: Int = 0, _ body: () throws(Errno) -> Value
+    ) throws(QueueError) -> Value {
+        do throws(Errno) {
+            return try body()
+        } catch {
+            let full = path.isEmpty ? storage.root : storage.root + "/" + path
+            throw .failed(operation, path: full, offset: offset, error)
+        }
+    }
+
+    /// Bytes on disk, as `du` counts.
+    var bytesOnDisk: UInt64 {
+        let folders = 3 + logs.values.count { $0.directoryExists }
+        let files = logs.values.reduce(cursorFile.bytes + quarantine.bytes) { $0 + $1.bytes }
+        return UInt64(files + FormatPage.size + folders * 4_096)
+    }
+}
+
+/// How far a destination has come in a log.
+package struct CursorState: Sendable, Equatable {
+    /// Every lower sequence number is settled.
+    package internal(set) var low: UInt64
+    /// Events before the first that this destination is accountable for; `low - 1 - origin == ledger.total`.
+    package let origin: UInt64
+    package internal(set) var ledger: Ledger
+}

@@ -1,0 +1,53 @@
+package import Posix
+
+/// Why the queue could not be opened, or could not do what was asked.
+package enum QueueError: Error, Equatable, Sendable {
+    /// What was being done to a file.
+    package enum Operation: String, Sendable {
+        case open, create, list, read, write, synchronise, rename, unlink, status
+    }
+
+    /// The directory is not there, or is none.
+    case missingDirectory(path: String)
+    /// The directory belongs to something or somebody else.
+    case notOurs(path: String, detail: String)
+    /// This user may not use the directory.
+    case forbidden(path: String, Errno)
+    /// Another daemon has it.
+    case locked(path: String)
+    /// It was written by another version, or with features that this one does not know.
+    case unknownFormat(path: String, version: UInt16, features: UInt64)
+    /// A system call failed; a state, not an end.
+    case failed(Operation, path: String, offset: Int, Errno)
+    /// The queue has reached the share of `MaxSize` that this log may fill; a state.
+    case full(LogName, bytes: UInt64, limit: UInt64)
+    /// The file system has less room than `KeepFree`; a state.
+    case noRoom(available: UInt64, keep: UInt64)
+
+    /// True for what ends the start of the daemon, with status 74, or 77 for `forbidden`.
+    package var endsStart: Bool {
+        switch self {
+        case .missingDirectory, .notOurs, .forbidden, .locked, .unknownFormat: true
+        case .failed, .full, .noRoom: false
+        }
+    }
+}
+
+extension QueueError: CustomStringConvertible {
+    /// One sentence for the journal and for status.
+    package var description: String {
+        switch self {
+        case .missingDirectory(let path): "\(path): no such directory"
+        case .notOurs(let path, let detail): "\(path): not a queue of this daemon: \(detail)"
+        case .forbidden(let path, let errno): "\(path): \(errno)"
+        case .locked(let path): "\(path): in use by another daemon"
+        case .unknownFormat(let path, let version, let features):
+            "\(path): format \(version) with features \(features) is not known to this version"
+        case .failed(let operation, let path, let offset, let errno):
+            "\(operation.rawValue) of \(path) at \(offset): \(errno)"
+        case .full(let log, let bytes, let limit): "full for \(log.text): \(bytes) of \(limit) bytes"
+        case .noRoom(let available, let keep):
+            "file system full: \(available) bytes free of \(keep) to be kept free"
+        }
+    }
+}

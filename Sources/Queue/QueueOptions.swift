@@ -1,0 +1,49 @@
+/// The settings of a queue.
+package struct QueueOptions: Sendable {
+    /// What the queue may take on disk, in bytes (`MaxSize`).
+    package var maximumBytes: UInt64
+    /// What must stay free on the file system (`KeepFree`), as bytes or as a share of it.
+    package var keepFree: KeepFree
+    /// The unit of writing in bytes (`Block`), a power of two from 512 to 65,536; nil: the device's physical block.
+    package var block: Int?
+    /// The length of a log's first segment in bytes.
+    package var firstSegmentBytes: Int
+    /// The length of its later segments in bytes.
+    package var segmentBytes: Int
+    /// What damaged bytes copied aside may take, in bytes.
+    package var quarantineBytes: Int
+
+    /// Room that the queue leaves to others.
+    package enum KeepFree: Sendable, Equatable {
+        case bytes(UInt64)
+        /// In hundredths of the file system.
+        case percent(UInt64)
+    }
+
+    /// Settings for a size, with segments of a 64th of it, held between 1 and 64 MiB.
+    package init(maximumBytes: UInt64 = 512 << 20, keepFree: KeepFree = .percent(5), block: Int? = nil) {
+        self.maximumBytes = maximumBytes
+        self.keepFree = keepFree
+        self.block = block
+        firstSegmentBytes = 1 << 20
+        segmentBytes = Int(min(64 << 20, max(1 << 20, maximumBytes / 64)))
+        quarantineBytes = 64 << 20
+    }
+
+    /// How far a log may make the queue grow, in bytes: bulk to 80 % of the maximum, urgent to all of it, others to 95 %.
+    func limit(of log: LogName) -> UInt64 {
+        switch log {
+        case .urgent: maximumBytes
+        case .normal, .consent: maximumBytes / 100 * 95
+        case .bulk: maximumBytes / 100 * 80
+        }
+    }
+
+    /// What must stay free on a file system of so many bytes.
+    func keep(of total: UInt64) -> UInt64 {
+        switch keepFree {
+        case .bytes(let bytes): bytes
+        case .percent(let share): total / 100 * min(share, 100)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package import Time
+
+/// What the start found, to be named in the journal.
+package struct RecoveryReport: Sendable, Equatable {
+    /// A stretch of a log that could not be read as it was written.
+    package struct Damage: Sendable, Equatable {
+        /// What it is taken for.
+        package enum Kind: String, Sendable {
+            /// The end of a batch that was being written, never answered as far as is known; not counted as accepted.
+            case tornTail = "torn tail"
+            /// Bytes changed after they were written.
+            case corrupted
+            /// A write that was reported done and is not there.
+            case lostWrite = "lost write"
+            /// A header, context, table or trailer that a copy made good; no event is lost.
+            case repaired
+            /// A cursor passed events that the log does not have.
+            case missingTail = "missing tail"
+        }
+
+        package let kind: Kind
+        package let log: LogName
+        package let segment: UInt64
+        /// Bytes from the start of the segment's file.
+        package let offset: Int
+        /// Bytes.
+        package let length: Int
+        /// The events in it, where any were lost.
+        package let sequences: ClosedRange<UInt64>?
+    }
+
+    /// A cursor that could not be read, so that its destination starts again at the oldest event kept.
+    package struct CursorReset: Sendable, Equatable {
+        package let destination: String
+        package let log: LogName
+        package let low: UInt64
+    }
+
+    /// An event that a repeat of its request is told by.
+    package struct Keyed: Sendable, Equatable {
+        package let log: LogName
+        package let key: DuplicateKey
+        package let id: EventID
+    }
+
+    /// At most so many of `damages` are kept.
+    static let maximumDamages = 1_000
+
+    /// A report that names nothing.
+    package init() {}
+
+    /// True where the directory was empty and is a queue now.
+    package internal(set) var isNew = false
+    package internal(set) var damages: [Damage] = []
+    package internal(set) var cursorsReset: [CursorReset] = []
+    /// Slots, of those in use, that could not be read.
+    package internal(set) var damagedSlots = 0
+    /// Events read from batches that were not whole.
+    package internal(set) var salvaged = 0
+    /// Paths that are no part of a queue; left alone.
+    package internal(set) var strays: [String] = []
+    /// What failed and left the queue degraded: it can be read, and commits try again.
+    package internal(set) var failures: [QueueError] = []
+    /// The newest events with a key, oldest first, at most 65,536, from the newest segment of each log.
+    package internal(set) var keyed: [Keyed] = []
+    /// The age clock of the newest batch, in milliseconds, to go on from; and the wall time then.
+    package internal(set) var age: UInt64 = 0
+    package internal(set) var lastCommit: WallTime?
+}
+
+extension RecoveryReport {
+    /// Takes the clocks of the newest batch, if it is the newest so far.
+    package mutating func resume(age: UInt64, lastCommit: WallTime) {
+        guard self.lastCommit == nil || age >= self.age else { return }
+        self.age = age
+        self.lastCommit = lastCommit
+    }
+}

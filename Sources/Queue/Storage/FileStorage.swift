@@ -1,0 +1,99 @@
+internal import Bytes
+package import Posix
+
+/// A queue's files in a directory of the file system.
+package final class FileStorage: Storage {
+    package let root: String
+    package let physicalBlock: Int
+    package let user: UInt32
+
+    /// The storage of a directory, which need not exist.
+    package init(directory: String) {
+        root = directory
+        user = Process.user
+        physicalBlock = Self.physicalBlock(of: directory)
+    }
+
+    package func open(_ path: String, _ mode: StorageMode) throws(Errno) -> any StorageFile {
+        let options: OpenOptions
+        switch mode {
+        case .readOnly: options = [.readOnly, .noFollow]
+        case .readWrite: options = [.readWrite, .noFollow]
+        case .create: options = [.readWrite, .create, .noFollow]
+        case .createNew: options = [.readWrite, .create, .exclusive, .noFollow]
+        }
+        return OpenFile(try FileDescriptor.open(full(path), options))
+    }
+
+    package func status(of path: String) throws(Errno) -> StorageStatus {
+        // A final slash follows a link to the directory itself, which an administrator may have made.
+        let status = try FileSystem.status(of: path.isEmpty ? root + "/." : full(path))
+        let kind: StorageStatus.Kind =
+            switch status.kind {
+            case .regular: .regular
+            case .directory: .directory
+            case .socket, .other: .other
+            }
+        return StorageStatus(kind: kind, size: Int(status.size), owner: status.owner)
+    }
+
+    package func createDirectory(_ path: String) throws(Errno) {
+        try FileSystem.makeDirectory(full(path), mode: 0o700)
+        // On a copy-on-write file system overwriting needs room, which may be gone; new files inherit this.
+        let directory = try FileDescriptor.open(full(path), [.readOnly, .directory])
+        directory.avoidCopyOnWrite()
+    }
+
+    package func names(in path: String) throws(Errno) -> [String] { try FileSystem.names(in: full(path)) }
+
+    package func rename(_ from: String, to: String) throws(Errno) {
+        try FileSystem.rename(full(from), to: full(to))
+    }
+
+    package func unlink(_ path: String) throws(Errno) { try FileSystem.unlink(full(path)) }
+
+    package func synchroniseDirectory(_ path: String) throws(Errno) {
+        try FileSystem.synchroniseDirectory(full(path))
+    }
+
+    package func space() throws(Errno) -> StorageSpace {
+        let space = try FileSystem.space(at: root)
+        return StorageSpace(total: space.total, available: space.available)
+    }
+
+    private func full(_ path: String) -> String { path.isEmpty ? root : root + "/" + path }
+
+    /// From sysfs, where a partition's attributes stand with its disk (Documentation/ABI/stable/sysfs-block).
+    private static func physicalBlock(of directory: String) -> Int {
+        guard let status = try? FileSystem.status(of: directory + "/.") else { return Block.unknownDevice }
+        let device = "/sys/dev/block/\(status.deviceMajor):\(status.deviceMinor)"
+        for place in ["/queue/physical_block_size", "/../queue/physical_block_size"] {
+            guard let text = try? FileSystem.contents(of: device + place, limit: 64) else { continue }
+            let digits = text.prefix { $0 != UInt8(ascii: "\n") }
+            guard let size = Int(Array(digits).text), Block.isPossible(size) else { continue }
+            return size
+        }
+        return Block.unknownDevice
+    }
+}
+
+/// An open file of the file system.
+private final class OpenFile: StorageFile {
+    private let descriptor: FileDescriptor
+
+    init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+
+    func read(upTo count: Int, at offset: Int, into buffer: inout [UInt8]) throws(Errno) -> Int {
+        try descriptor.read(upTo: count, at: Int64(offset), into: &buffer)
+    }
+
+    func write(_ bytes: borrowing [UInt8], in range: Range<Int>, at offset: Int) throws(Errno) {
+        try descriptor.write(bytes, in: range, at: Int64(offset))
+    }
+
+    func synchroniseData() throws(Errno) { try descriptor.synchroniseData() }
+
+    func size() throws(Errno) -> Int { Int(try descriptor.status().size) }
+
+    func tryLock() throws(Errno) -> Bool { try descriptor.tryLock() }
+}

@@ -1,0 +1,86 @@
+package import Posix
+
+/// The files of one queue; every path is relative to its directory, `""` being the directory itself.
+///
+/// Durability is that of Linux: bytes are durable after `synchroniseData`, names after `synchroniseDirectory` of their
+/// directory. Used by one thread.
+package protocol Storage: AnyObject {
+    /// What the errors name: the directory's path.
+    var root: String { get }
+    /// The physical block of the device in bytes, 4,096 where it is not known.
+    var physicalBlock: Int { get }
+    /// The user that the process runs as.
+    var user: UInt32 { get }
+
+    /// Opens a file for reading, and for writing where the mode says so.
+    ///
+    /// - Throws: ENOENT where it is missing and not to be created, EEXIST where a new one is asked for and it is there.
+    func open(_ path: String, _ mode: StorageMode) throws(Errno) -> any StorageFile
+    /// What stands under a name, without following a symbolic link; ENOENT where nothing does.
+    func status(of path: String) throws(Errno) -> StorageStatus
+    /// Makes a directory of mode 0700.
+    func createDirectory(_ path: String) throws(Errno)
+    /// The names in a directory but `.` and `..`, sorted by their bytes.
+    func names(in path: String) throws(Errno) -> [String]
+    /// Gives a file another name, taking the place of what has it.
+    func rename(_ from: String, to: String) throws(Errno)
+    /// Removes a file's name.
+    func unlink(_ path: String) throws(Errno)
+    /// Makes the names in a directory durable.
+    func synchroniseDirectory(_ path: String) throws(Errno)
+    /// Room on the file system.
+    func space() throws(Errno) -> StorageSpace
+}
+
+/// How a file is opened.
+package enum StorageMode: Sendable, Equatable {
+    case readOnly
+    case readWrite
+    /// For reading and writing, made where it is missing; mode 0600.
+    case create
+    /// For reading and writing, refused (EEXIST) where it is there.
+    case createNew
+}
+
+/// What stands under a name.
+package struct StorageStatus: Sendable, Equatable {
+    /// What kind of thing it is.
+    package enum Kind: Sendable, Equatable { case regular, directory, other }
+
+    package let kind: Kind
+    /// Length in bytes.
+    package let size: Int
+    package let owner: UInt32
+
+    package init(kind: Kind, size: Int, owner: UInt32) {
+        self.kind = kind
+        self.size = size
+        self.owner = owner
+    }
+}
+
+/// Room on a file system, in bytes.
+package struct StorageSpace: Sendable, Equatable {
+    package let total: UInt64
+    /// What this process may still use.
+    package let available: UInt64
+
+    package init(total: UInt64, available: UInt64) {
+        self.total = total
+        self.available = available
+    }
+}
+
+/// An open file, closed when its last reference goes.
+package protocol StorageFile: AnyObject {
+    /// Reads up to `count` bytes at `offset` onto the end of `buffer`; the number read, less only at the end of the file.
+    func read(upTo count: Int, at offset: Int, into buffer: inout [UInt8]) throws(Errno) -> Int
+    /// Writes part of `bytes` at `offset`, all of it, the file growing as needed.
+    func write(_ bytes: borrowing [UInt8], in range: Range<Int>, at offset: Int) throws(Errno)
+    /// Makes the data durable, and the size where it grew (fdatasync(2)).
+    func synchroniseData() throws(Errno)
+    /// Length in bytes.
+    func size() throws(Errno) -> Int
+    /// Takes the exclusive lock (flock(2)) without waiting; false where another open file holds it.
+    func tryLock() throws(Errno) -> Bool
+}

@@ -1,0 +1,180 @@
+import Bytes
+import Gates
+import Posix
+import Queue
+import Reachability
+import Testing
+import Time
+
+/// A queue under test and what was accepted by it.
+final class Bench {
+    let storage: any Storage
+    private var held: Queue?
+    var options: QueueOptions
+    var destinations: [String]
+    /// The events that were committed, by log and sequence number.
+    var accepted: [LogName: [UInt64: [UInt8]]] = [:]
+    private var seed: SplitMix64
+    private var number = 0
+
+    static let context = AcceptContext(
+        connectionType: .ethernet, closed: [AcceptContext.ClosedGate(destination: "main", gate: .connectivity)])
+
+    init(
+        _ storage: any Storage, _ options: QueueOptions = QueueOptions(maximumBytes: 64 << 20),
+        destinations: [String] = ["main"], seed: UInt64 = 1
+    ) throws {
+        self.storage = storage
+        self.options = options
+        self.destinations = destinations
+        self.seed = SplitMix64(seed: seed)
+        held = try Self.open(storage, options, destinations, &self.seed)
+    }
+
+    var queue: Queue {
+        guard let held else { preconditionFailure("the queue is not open") }
+        return held
+    }
+
+    private static func open(
+        _ storage: any Storage, _ options: QueueOptions, _ destinations: [String], _ seed: inout SplitMix64
+    ) throws -> Queue {
+        var random = SplitMix64(seed: seed.next())
+        return try Queue.open(
+            storage, options: options, destinations: destinations, at: WallTime(milliseconds: 1_000),
+            randomBits: { random.next() }, clock: { Instant(nanoseconds: 0) })
+    }
+
+    /// Opens the queue again, after a clean end or as after a kill.
+    func restart(clean: Bool = true) throws {
+        if clean { queue.close() }
+        held = nil
+        held = try Self.open(storage, options, destinations, &seed)
+    }
+
+    /// A JSON object of that length, unlike every other.
+    func event(_ length: Int) -> [UInt8] {
+        number += 1
+        var bytes: [UInt8] = Array("{\"n\":".utf8)
+        bytes.append(decimal: number)
+        bytes += Array(",\"x\":\"".utf8)
+        while bytes.count < length - 2 { bytes.append(UInt8(ascii: "a") + UInt8(bytes.count * number % 26)) }
+        return bytes + Array("\"}".utf8)
+    }
+
+    func batch(_ log: LogName, _ events: [[UInt8]], context: AcceptContext = Bench.context) -> OpenBatch {
+        var batch = OpenBatch(log: log, context: context)
+        for event in events { _ = batch.append(event.span, acceptedAt: WallTime(milliseconds: 5_000)) }
+        return batch
+    }
+
+    /// Commits batches of so many events each; what became of each.
+    @discardableResult
+    func commit(_ log: LogName = .normal, batches sizes: [Int] = [1], length: Int = 300) -> [CommitOutcome] {
+        let events = sizes.map { size in (0..<size).map { _ in event(length) } }
+        var batches = events.map { batch(log, $0) }
+        let outcomes = queue.commit(&batches, at: WallTime(milliseconds: 10_000), age: 20_000)
+        for (outcome, events) in zip(outcomes, events) {
+            guard case .committed(let log, _, let first, let count) = outcome else { continue }
+            #expect(count == events.count)
+            for (index, event) in events.enumerated() {
+                #expect(accepted[log]?[first + UInt64(index)] == nil, "a sequence number was given twice")
+                accepted[log, default: [:]][first + UInt64(index)] = event
+            }
+        }
+        return outcomes
+    }
+
+    /// What a destination got of a log.
+    struct Delivery {
+        var events: [UInt64: [UInt8]] = [:]
+        var ids: [UInt64: EventID] = [:]
+        var quarantined: [UInt64] = []
+        var contexts: Set<AcceptContext> = []
+        var chunks = 0
+    }
+
+    /// Reads from a destination's cursor to the end, settling each chunk.
+    func drain(_ log: LogName = .normal, to destination: String = "main", limit: Int = 256 * 1_024) throws -> Delivery {
+        var delivery = Delivery()
+        while let cursor = queue.cursor(destination: destination, log: log),
+            let chunk = try queue.read(log, from: cursor.low, limit: limit)
+        {
+            #expect(chunk.sequences.lowerBound == cursor.low)
+            var counts = Ledger()
+            var sequences: [UInt64] = []
+            for record in chunk.records {
+                delivery.events[record.sequence] = Array(chunk.bytes[record.range])
+                delivery.ids[record.sequence] = EventID(epoch: chunk.epoch, sequence: record.sequence)
+                delivery.contexts.insert(chunk.contexts[record.context])
+                sequences.append(record.sequence)
+                counts.delivered += 1
+            }
+            for range in chunk.quarantined {
+                delivery.quarantined += Array(range)
+                sequences += Array(range)
+                counts.quarantined += UInt64(range.count)
+            }
+            #expect(sequences.sorted() == Array(chunk.sequences), "a chunk accounts for each event once")
+            #expect(chunk.records.map(\.sequence) == chunk.records.map(\.sequence).sorted())
+            queue.settle(destination: destination, log: log, through: chunk.sequences.upperBound, counts)
+            delivery.chunks += 1
+        }
+        checkSums()
+        return delivery
+    }
+
+    /// The promise: for each destination and log, accepted = settled + queued.
+    func checkSums() {
+        let snapshot = queue.snapshot
+        for cursor in snapshot.cursors {
+            let accepted = snapshot.logs.first { $0.name == cursor.log }?.accepted ?? 0
+            #expect(cursor.origin + cursor.ledger.total + cursor.queued == accepted)
+            #expect(cursor.low - 1 - cursor.origin == cursor.ledger.total)
+        }
+    }
+
+    /// Does background work until none is due within a minute.
+    func housekeep(from start: Int64 = 0) {
+        var now = Instant(nanoseconds: start)
+        let end = now + .seconds(60)
+        var turns = 0
+        while let next = queue.housekeep(at: now), next <= end {
+            now = max(now, next)
+            turns += 1
+            if turns > 10_000 {
+                Issue.record("housekeeping does not end")
+                return
+            }
+        }
+    }
+
+    var onlySegment: String {
+        get throws {
+            let names = try storage.names(in: "logs/normal").filter { $0 != "spare" }
+            return "logs/normal/" + (try #require(names.last))
+        }
+    }
+}
+
+/// A directory of its own on the file system, gone with the test.
+final class Folder {
+    let path: String
+
+    init() throws {
+        path = "/tmp/uplinkd-queue-\(Process.identifier)-\(SystemRandom.bits())"
+        try FileSystem.makeDirectory(path, mode: 0o700)
+    }
+
+    deinit { Self.remove(path) }
+
+    private static func remove(_ path: String) {
+        guard let status = try? FileSystem.status(of: path) else { return }
+        if status.kind == .directory {
+            for name in (try? FileSystem.names(in: path)) ?? [] { remove(path + "/" + name) }
+            try? FileSystem.removeDirectory(path)
+        } else {
+            try? FileSystem.unlink(path)
+        }
+    }
+}
