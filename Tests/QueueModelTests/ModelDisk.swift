@@ -229,7 +229,7 @@ extension ModelDisk.File {
         for write in limbo + pending {
             switch Int.random(in: 0..<10, using: &random) {
             case 0..<5: durable[write.position] = write.cell
-            case 5: durable[write.position] = .damaged(length: Int.random(in: 0..<12, using: &random))
+            case 5, 6: durable[write.position] = .damaged(length: Int.random(in: 0..<12, using: &random))
             default: break
             }
         }

@@ -75,6 +75,7 @@ extension ModelQueue {
         logs[log].isSuspect = false
         logs[log].segments.append(Segment(id: id, first: first, last: first - 1, file: file))
         accept(events, in: log)
+        logs[log].lastBatch = again + events
     }
 
     private func accept(_ events: [Event], in log: Int) {

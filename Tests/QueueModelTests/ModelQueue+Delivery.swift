@@ -98,27 +98,28 @@ extension ModelQueue {
     }
 
     private func store(_ letter: Letter) throws(DiskError) {
-        do {
-            let file: Int
-            if let open = lettersFile {
-                file = open
-                try disk.append([.letter(letter)], to: file)
+        if let file = lettersFile {
+            let position = disk.cells(file).count
+            do {
+                try disk.write(.letter(letter), to: file, at: position)
                 try disk.synchronise(file)
-            } else {
-                file = try disk.create()
-                try disk.append([.letter(letter)], to: file)
-                try disk.synchronise(file)
-                try disk.link(.letters(makeName()), to: file)
-                try disk.synchroniseNames()
+            } catch .crash {
+                throw .crash
+            } catch .failed {
+                // It can be read, but may never be durable: the next start must not believe in it.
+                try ignoringFailure { () throws(DiskError) in try disk.write(.zero, to: file, at: position) }
+                lettersFile = nil
+                throw .failed
             }
+        } else {
+            let file = try disk.create()
+            try disk.append([.letter(letter)], to: file)
+            try disk.synchronise(file)
+            try disk.link(.letters(makeName()), to: file)
+            try disk.synchroniseNames()
             lettersFile = file
-            letters.insert(letter)
-        } catch .crash {
-            throw .crash
-        } catch .failed {
-            lettersFile = nil
-            throw .failed
         }
+        letters.insert(letter)
     }
 }
 

@@ -32,7 +32,7 @@ extension ModelQueue {
     /// Gives up the oldest segment of a log to make room, never the newest; where the cursors cannot be made durable,
     /// the segment stays and nothing behind it is sent, or it would come out of order after a power cut.
     func evict(_ log: Int, now: Int) throws(DiskError) {
-        guard logs[log].segments.count > 1, let oldest = logs[log].segments.first else { return }
+        guard logs[log].segments.count > 1 else { return }
         let last = logs[log].segments[1].first - 1
         for destination in 0..<Self.destinations {
             let low = cursors[destination, log].slot.low
@@ -44,8 +44,14 @@ extension ModelQueue {
             cursors[destination, log].durableDue = last + 1
         }
         try synchroniseCursors()
+        try unlinkOldest(log)
+    }
+
+    /// Removes the oldest segment; its name is gone for good before the next one goes, so that what is kept is a run.
+    private func unlinkOldest(_ log: Int) throws(DiskError) {
+        let oldest = logs[log].segments.removeFirst()
         try disk.unlink(.segment(log: log, id: oldest.id, first: oldest.first))
-        logs[log].segments.removeFirst()
+        try disk.synchroniseNames()
     }
 
     private func dispositionOfEvicted(_ sequence: Int, log: Int, destination: Int) -> Disposition {
@@ -63,19 +69,12 @@ extension ModelQueue {
         for log in 0..<Self.logs {
             while logs[log].segments.count > 1 {
                 let last = logs[log].segments[1].first - 1
-                let oldest = logs[log].segments[0]
                 let all = (0..<Self.destinations).map { cursors[$0, log] }
                 guard all.allSatisfy({ $0.slot.low > last }) else { break }
-                let name = FileName.segment(log: log, id: oldest.id, first: oldest.first)
-                if variant == .unlinkBeforeCursorsAreSynced {
-                    try disk.unlink(name)
-                    logs[log].segments.removeFirst()
-                    try synchroniseCursors()
-                    continue
-                }
-                if all.contains(where: { $0.durableLow <= last }) { try synchroniseCursors() }
-                try disk.unlink(name)
-                logs[log].segments.removeFirst()
+                let isBroken = variant == .unlinkBeforeCursorsAreSynced
+                if !isBroken, all.contains(where: { $0.durableLow <= last }) { try synchroniseCursors() }
+                try unlinkOldest(log)
+                if isBroken { try synchroniseCursors() }
             }
         }
     }

@@ -10,7 +10,9 @@ extension ModelQueue {
         for log in 0..<Self.logs {
             let known = logs[log].segments.map { max($0.last, $0.first - 1) + 1 }.max() ?? 1
             let passed = (0..<Self.destinations).map { cursors[$0, log].slot.low }.max() ?? 1
+            // What one destination had and the disk has no more was accepted all the same.
             logs[log].next = max(known, passed)
+            if let newest = logs[log].segments.indices.last { logs[log].segments[newest].last = logs[log].next - 1 }
         }
     }
 

@@ -31,7 +31,7 @@ final class ModelQueue {
         var next = 1
         /// New at each start.
         let epoch: UInt64
-        /// Kept until the next sync succeeded: a disk that fails may have lost it.
+        /// All that the last sync made durable, kept until the next one succeeded: a disk that fails may have lost it.
         var lastBatch: [Event] = []
         /// Whether `lastBatch` must be committed again.
         var isSuspect = false

@@ -26,7 +26,7 @@ extension Scenario {
         case .damageSlots: damageSlots()
         case .fail:
             if chance(70) {
-                disk.failingSyncs = Int.random(in: 1...3, using: &random)
+                disk.failingSyncs = Int.random(in: 1...4, using: &random)
             } else {
                 disk.failingWrites = 1
             }
@@ -108,7 +108,7 @@ extension Scenario {
         let log = Int.random(in: 0..<ModelQueue.logs, using: &random)
         let next = queue.logs[log].next
         guard next > 1 else { return }
-        let from = Int.random(in: max(1, next - 8)..<next, using: &random)
+        let from = Int.random(in: max(1, next - (chance(50) ? 2 : 8))..<next, using: &random)
         let sequences = Set(from..<min(next, from + Int.random(in: 1...3, using: &random)))
         note("  log \(log): \(sequences.sorted())")
         let places = sequences.map { Truth.Place(log: log, sequence: $0) }

@@ -9,8 +9,8 @@ struct Scenario {
         /// How often it comes, relative to the others.
         var weight: Int {
             switch self {
-            case .commit: 30
-            case .send, .acknowledge: 22
+            case .send, .acknowledge: 24
+            case .commit: 22
             case .retire, .purge: 6
             case .synchronise, .refuse, .lateAnswer: 4
             case .loseAnswer, .loseRequest, .evict, .damageRecords, .fail, .wait: 3

@@ -80,7 +80,8 @@ extension Truth {
                 try require(before.epoch == epoch && before.token == sequence, "the id of \(place) changed")
             }
             sentAs[token] = Posted(token: sequence, epoch: epoch)
-            if tokensSent[key, default: []].insert(token).inserted {
+            // The number of an event that was never acknowledged, and is gone, may have been given again.
+            if acknowledged[place] != nil, tokensSent[key, default: []].insert(token).inserted {
                 try require(sequence > newestSent[key, default: 0], "sends \(place) out of order")
                 newestSent[key] = sequence
             }
@@ -91,7 +92,8 @@ extension Truth {
     mutating func take(_ request: Request) {
         for item in request.sent {
             let place = Place(log: request.log, sequence: item.sequence)
-            guard !purged.contains(place) else { continue }
+            // A hole that is damaged in turn can't be told from the event.
+            guard !purged.contains(place) || damaged.contains(place) else { continue }
             taken.insert(Delivery(destination: request.destination, log: request.log, sequence: item.sequence))
         }
     }
