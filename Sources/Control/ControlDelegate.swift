@@ -1,7 +1,7 @@
 /// What the control socket asks of the daemon; called on the loop's thread.
 package protocol ControlDelegate: AnyObject {
-    /// All that is known now.
-    func status() -> StatusReport
+    /// Puts together all that is known now and calls `done` once, now or later, on the loop's thread.
+    func status(_ done: @escaping (StatusReport) -> Void)
     /// The threads make progress.
     var isAlive: Bool { get }
     /// The queue takes events; being offline does not matter.

@@ -43,12 +43,13 @@ enum ControlRoute: Equatable {
             return exchange.answer(notAllowed(route.methods))
         }
         switch route {
-        case .status: exchange.answer(.json(200, delegate.status().json))
+        case .status: delegate.status { exchange.answer(.json(200, $0.json)) }
         case .metrics:
-            exchange.answer(
-                Response(
-                    status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8",
-                    body: delegate.status().metrics))
+            delegate.status { report in
+                exchange.answer(
+                    Response(
+                        status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: report.metrics))
+            }
         case .live: exchange.answer(health(delegate.isAlive, "not-alive", "a thread makes no progress"))
         case .ready: exchange.answer(health(delegate.isReady, "not-ready", "the queue takes no events"))
         case .reload: delegate.reload { verdict in exchange.answer(verdict.response) }

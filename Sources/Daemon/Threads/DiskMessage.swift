@@ -11,6 +11,8 @@ enum DiskRequest: Sendable {
     case loadSettings(path: String)
     /// These are the destinations from now on.
     case destinations([String])
+    /// Tell how the queue stands, after all that was asked before.
+    case snapshot
     /// Sync the cursors and end.
     case stop
 }

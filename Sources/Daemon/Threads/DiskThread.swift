@@ -107,6 +107,7 @@ final class DiskThread {
         case .destinations(let names):
             queue.use(destinations: names)
             replies.post(.destinations(queue.snapshot))
+        case .snapshot: sendSnapshot(at: Clock.now)
         case .stop: isStopping = true
         }
     }

@@ -17,7 +17,21 @@ extension LoopThread: ControlDelegate {
 
     var isReady: Bool { !isStopping && coordinator.admission.refusal == nil && snapshot.storage != .failing }
 
-    func status() -> StatusReport { StatusAssembly(self).report }
+    /// From a fresh snapshot of the queue; from the last one where the disk's thread is busy for over a second.
+    func status(_ done: @escaping (StatusReport) -> Void) {
+        asking.append(done)
+        guard asking.count == 1 else { return }
+        requests.post(.snapshot)
+        loop.schedule(at: loop.now + .seconds(1)) { [weak self] in self?.answerStatus() }
+    }
+
+    func answerStatus() {
+        guard !asking.isEmpty else { return }
+        let waiting = asking
+        asking = []
+        let report = StatusAssembly(self).report
+        for done in waiting { done(report) }
+    }
 
     func flush(destination: String) -> Bool {
         guard coordinator.units.contains(where: { $0.name == destination }) else { return false }

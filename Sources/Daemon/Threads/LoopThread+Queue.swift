@@ -24,6 +24,7 @@ extension LoopThread {
         default: break
         }
         perform([.statusChanged])
+        answerStatus()
     }
 
     /// Tells of an error of the disk, with its number, file and offset.

@@ -43,6 +43,8 @@ final class LoopThread {
     var snapshot: QueueSnapshot
     var control: ControlServer?
     var reloading: [(ReloadVerdict) -> Void] = []
+    /// Who waits for a fresh status.
+    var asking: [(StatusReport) -> Void] = []
     var isStopping = false
     var diskIsStopping = false
     var diskHasStopped = false

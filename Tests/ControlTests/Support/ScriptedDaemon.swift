@@ -33,7 +33,7 @@ final class ScriptedDaemon: ControlDelegate {
         self.server = server
     }
 
-    func status() -> StatusReport { script.report }
+    func status(_ done: @escaping (StatusReport) -> Void) { done(script.report) }
     var isAlive: Bool { script.isAlive }
     var isReady: Bool { script.isReady }
 
