@@ -47,7 +47,7 @@ class Load(threading.Thread):
                 link.send(b"".join(b'{"n":"%d-%d"}\n' % (self.client, number) for number in batch))
                 while base < len(sent):
                     answer = link.answer()
-                    if answer is None:
+                    if answer is None or "error" in answer:
                         return
                     for number in sent[base : answer["accepted"]]:
                         self.acknowledged.add(f"{self.client}-{number}")
@@ -122,48 +122,90 @@ def test_every_answer_follows_a_sync(daemons):
         assert any(arrival < sync < answer for sync in synced), "an answer without a sync before it"
 
 
+class PowerCuts:
+    """A loop mount that is shut down below a loaded daemon, as a power cut would, several times."""
+
+    OPTIONS = "RetryMin=250ms\nFlushSpread=0"
+    SECTIONS = "[Reachability]\nCheckInterval=1s\n[Queue]\nMaxSize=128M\nKeepFree=0%"
+
+    def __init__(self, home, kind, daemons, environment=None):
+        self.image, self.mount_point = os.path.join(home, "image"), os.path.join(home, "mount")
+        os.mkdir(self.mount_point)
+        subprocess.run(["truncate", "-s", "400M", self.image], check=True)
+        subprocess.run(["mkfs." + kind, "-q", self.image], check=True)
+        self.collector = Collector(script=Script(status=503))
+        self.daemon = daemons(url=self.collector.url, environment=environment)
+        self.daemon.queue = os.path.join(self.mount_point, "queue")
+        self.daemon.write_configuration(self.OPTIONS, self.SECTIONS)
+        self.acknowledged = set()
+
+    def mount(self):
+        subprocess.run(["mount", "-o", "loop", self.image, self.mount_point], check=True)
+        os.makedirs(self.daemon.queue, mode=0o700, exist_ok=True)
+
+    def unmount(self):
+        until(lambda: subprocess.run(["umount", self.mount_point]).returncode == 0, 10, "the mount goes")
+
+    def cut(self, number):
+        self.mount()
+        self.daemon.start()
+        loads = [Load(self.daemon, 10 * number + client) for client in range(4)]
+        for load in loads:
+            load.start()
+        time.sleep(0.5)
+        subprocess.run(["xfs_io", "-x", "-c", "shutdown", self.mount_point], check=True)
+        for load in loads:
+            load.enough.set()
+        self.daemon.kill()
+        for load in loads:
+            load.join(10)
+            self.acknowledged |= load.acknowledged
+        self.unmount()
+
+    def missing(self):
+        return self.acknowledged - set(self.collector.numbers())
+
+    def close(self):
+        if self.daemon.process and self.daemon.process.poll() is None:
+            self.daemon.kill()
+        self.unmount()
+        self.collector.stop()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="loop mounts need root")
 @pytest.mark.parametrize("kind", ["ext4", "xfs"])
 def test_file_system_shut_down(daemons, home, kind):
-    """A power cut for one file system: what was acknowledged before it is there after it."""
-    image, mount = os.path.join(home, "image"), os.path.join(home, "mount")
-    os.mkdir(mount)
-    subprocess.run(["truncate", "-s", "400M", image], check=True)
-    subprocess.run(["mkfs." + kind, "-q", image], check=True)
-    acknowledged = set()
-    collector = Collector(script=Script(status=503))
-    daemon = daemons(url=collector.url, options="RetryMin=250ms\nFlushSpread=0",
-                     sections="[Reachability]\nCheckInterval=1s\n[Queue]\nMaxSize=128M\nKeepFree=0%")
-    daemon.queue = os.path.join(mount, "queue")
-    daemon.write_configuration("RetryMin=250ms\nFlushSpread=0",
-                               "[Reachability]\nCheckInterval=1s\n[Queue]\nMaxSize=128M\nKeepFree=0%")
+    """What was acknowledged before a power cut of the file system is there after it."""
+    cuts = PowerCuts(home, kind, daemons)
     try:
-        for cut in range(CUTS):
-            subprocess.run(["mount", "-o", "loop", image, mount], check=True)
-            os.makedirs(daemon.queue, mode=0o700, exist_ok=True)
-            daemon.start()
-            loads = [Load(daemon, 10 * cut + client) for client in range(4)]
-            for load in loads:
-                load.start()
-            time.sleep(0.5)
-            subprocess.run(["xfs_io", "-x", "-c", "shutdown", mount], check=True)
-            for load in loads:
-                load.enough.set()
-            daemon.kill()
-            for load in loads:
-                load.join(10)
-                acknowledged |= load.acknowledged
-            until(lambda: subprocess.run(["umount", mount]).returncode == 0, 10, "the file system is unmounted")
-        subprocess.run(["mount", "-o", "loop", image, mount], check=True)
-        collector.script = Script()
-        daemon.start()
-        assert len(acknowledged) > 50 * CUTS
-        until(lambda: acknowledged <= set(collector.numbers()), 30,
-              f"missing {len(acknowledged - set(collector.numbers()))} of {len(acknowledged)}\n{daemon.read_log()}")
-        until(lambda: daemon.assert_ledger()["queued"] == 0, 10, "nothing is queued")
-        daemon.stop()
+        for number in range(CUTS):
+            cuts.cut(number)
+        cuts.mount()
+        cuts.collector.script = Script()
+        cuts.daemon.start()
+        assert len(cuts.acknowledged) > 50 * CUTS
+        until(lambda: not cuts.missing(), 30, f"every acknowledged event arrives\n{cuts.daemon.read_log()}")
+        until(lambda: cuts.daemon.assert_ledger()["queued"] == 0, 10, "nothing is queued")
+        assert cuts.daemon.stop() == 0
     finally:
-        if daemon.process and daemon.process.poll() is None:
-            daemon.kill()
-        until(lambda: subprocess.run(["umount", mount]).returncode == 0, 10, "the file system is unmounted")
-        collector.stop()
+        cuts.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="loop mounts need root")
+def test_the_cut_catches_a_daemon_that_does_not_sync(daemons, home):
+    """The control run: with syncs turned into nothing the same cut loses acknowledged events."""
+    shim = os.path.join(home, "nosync.so")
+    source = os.path.join(home, "nosync.c")
+    with open(source, "w") as file:
+        file.write("int fdatasync(int fd) { return 0 * fd; }\nint fsync(int fd) { return 0 * fd; }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, source], check=True)
+    cuts = PowerCuts(home, "ext4", daemons, environment={"LD_PRELOAD": shim})
+    try:
+        cuts.cut(0)
+        cuts.mount()
+        cuts.collector.script = Script()
+        cuts.daemon.start()
+        time.sleep(3)
+        assert cuts.missing(), "a power cut that loses nothing without syncs proves nothing"
+    finally:
+        cuts.close()
