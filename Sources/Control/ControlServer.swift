@@ -22,7 +22,4 @@ package final class ControlServer {
 
     /// Takes no more clients, and closes those connected once their answer is sent.
     package func stop() { server.stop() }
-
-    /// How many clients are connected.
-    package var connectionCount: Int { server.connectionCount }
 }

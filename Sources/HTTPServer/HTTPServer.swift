@@ -36,9 +36,6 @@ package final class HTTPServer {
         self.handle = handle
     }
 
-    /// How many clients are connected.
-    package var connectionCount: Int { connections.count }
-
     /// Takes over a listening socket; several may be given.
     package func listen(taking socket: consuming FileDescriptor) throws(Errno) {
         listeners.append(

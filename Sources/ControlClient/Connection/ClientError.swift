@@ -1,7 +1,7 @@
-package import Posix
+internal import Posix
 
 /// Why the daemon gave no answer.
-package enum ClientError: Error, Equatable, Sendable {
+enum ClientError: Error, Equatable, Sendable {
     /// Nothing listens at the path.
     case notListening(path: String)
     /// The path's permissions keep this user out.

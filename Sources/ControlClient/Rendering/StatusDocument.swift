@@ -39,9 +39,6 @@ struct StatusDocument {
     /// State by category.
     var consent: [(category: String, state: String)] = []
 
-    /// Nothing known.
-    init() {}
-
     /// Reads the body of `GET /v1/status`; nil where it is not a JSON object.
     init?(_ body: [UInt8]) {
         guard let json = try? JSONValue(parsing: body), json.members != nil else { return nil }
