@@ -20,9 +20,16 @@ final class Bench {
     static let context = AcceptContext(
         connectionType: .ethernet, closed: [AcceptContext.ClosedGate(destination: "main", gate: .connectivity)])
 
+    /// Segments of 64 KiB, which keep the tests quick.
+    static var smallSegments: QueueOptions {
+        var options = QueueOptions(maximumBytes: 64 << 20)
+        options.firstSegmentBytes = 64 * 1_024
+        options.segmentBytes = 64 * 1_024
+        return options
+    }
+
     init(
-        _ storage: any Storage, _ options: QueueOptions = QueueOptions(maximumBytes: 64 << 20),
-        destinations: [String] = ["main"], seed: UInt64 = 1
+        _ storage: any Storage, _ options: QueueOptions = Bench.smallSegments, destinations: [String] = ["main"], seed: UInt64 = 1
     ) throws {
         self.storage = storage
         self.options = options
