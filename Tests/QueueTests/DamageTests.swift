@@ -42,9 +42,11 @@ import Time
 
     @Test(arguments: [1, 3, 500]) func aCutTailLosesOnlyWhatWasCut(size: Int) throws {
         let original = try write([size, size, size])
-        let cuts = Self.isThorough ? Array(0...4_096) : [0, 1, 3, 4, 135, 136, 137, 160, 500, 512, 700, 2_048, 4_095, 4_096]
+        let cuts =
+            Self.isThorough ? Array(0...4_096) : [0, 1, 3, 4, 135, 136, 137, 160, 500, 512, 700, 2_048, 4_095, 4_096]
         for cut in cuts {
-            let bench = try Bench(original.disk(with: Array(original.bytes[..<(original.end - cut)])), destinations: ["main"])
+            let bench = try Bench(
+                original.disk(with: Array(original.bytes[..<(original.end - cut)])), destinations: ["main"])
             let report = bench.queue.recovery
             bench.commit(batches: [1])
             let delivery = try bench.drain()
@@ -99,7 +101,8 @@ import Time
         #expect(lost <= atMost, "\(what): \(lost) lost")
         let named = report.damages.compactMap(\.sequences).flatMap { Array($0) }
         #expect(named.sorted() == original.accepted.keys.filter { kept[$0] == nil }.sorted(), "\(what)")
-        #expect(delivery.quarantined == named.filter { $0 <= bench.queue.snapshot.logs.first?.accepted ?? 0 }, "\(what)")
+        #expect(
+            delivery.quarantined == named.filter { $0 <= bench.queue.snapshot.logs.first?.accepted ?? 0 }, "\(what)")
         #expect(delivery.contexts.count <= 1, "\(what): the context has a copy")
         #expect(delivery.contexts.first ?? Bench.context == Bench.context, "\(what)")
     }
@@ -158,9 +161,12 @@ import Time
         storage.folders.insert("logs/Other")
         try bench.restart(clean: false)
         #expect(bench.queue.recovery.strays.count == 3)
-        #expect(bench.commit(batches: [1]) == [
-            .committed(log: .normal, epoch: try #require(try bench.queue.read(.normal, from: 950, limit: 1)).epoch, first: 950, count: 1)
-        ])
+        #expect(
+            bench.commit(batches: [1]) == [
+                .committed(
+                    log: .normal, epoch: try #require(try bench.queue.read(.normal, from: 950, limit: 1)).epoch,
+                    first: 950, count: 1)
+            ])
         let delivery = try bench.drain()
         #expect(delivery.events == bench.accepted[.normal])
         #expect(delivery.quarantined == Array(3...949))

@@ -31,7 +31,8 @@ import Time
         #expect(try bench.drain().events == bench.accepted[.normal])
         // What the failed file acknowledged last may be gone: the new one has it.
         let node = try #require(storage.files[old])
-        node.bytes.replaceSubrange(8_192..<node.bytes.count, with: [UInt8](repeating: 0, count: node.bytes.count - 8_192))
+        node.bytes.replaceSubrange(
+            8_192..<node.bytes.count, with: [UInt8](repeating: 0, count: node.bytes.count - 8_192))
         for clean in [true, false] {
             bench.destinations.append("late\(clean)")
             try bench.restart(clean: clean)

@@ -78,8 +78,10 @@ final class MemoryStorage: Storage {
         try note(.names(path))
         guard folders.contains(path) else { throw Errno.noEntry }
         let all = Array(files.keys) + Array(folders.subtracting([""]))
-        return all.filter { Self.folder(of: $0) == path }.map { path.isEmpty ? $0 : String($0.dropFirst(path.count + 1)) }
-            .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        return all.filter { Self.folder(of: $0) == path }.map {
+            path.isEmpty ? $0 : String($0.dropFirst(path.count + 1))
+        }
+        .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
     func rename(_ from: String, to: String) throws(Errno) {
@@ -160,7 +162,9 @@ final class MemoryFile: StorageFile {
         do throws(Errno) {
             try storage.note(.write(node.path, offset))
         } catch {
-            if storage.writesHalf { put(Array(bytes[range.lowerBound..<range.lowerBound + range.count / 2]), at: offset) }
+            if storage.writesHalf {
+                put(Array(bytes[range.lowerBound..<range.lowerBound + range.count / 2]), at: offset)
+            }
             throw error
         }
         put(Array(bytes[range]), at: offset)

@@ -29,7 +29,8 @@ import Time
             default: false
             }
         }
-        let firstGone = try #require(order.firstIndex { if case .unlink = $0 { true } else if case .rename = $0 { true } else { false } })
+        let firstGone = try #require(
+            order.firstIndex { if case .unlink = $0 { true } else if case .rename = $0 { true } else { false } })
         let lastWrite = try #require(order.lastIndex { if case .write = $0 { true } else { false } })
         #expect(order[lastWrite..<firstGone].contains(.synchronise("cursors")))
         bench.commit(batches: [2])
@@ -89,12 +90,16 @@ import Time
         for turn in 0..<200 {
             storage.calls.removeAll()
             bench.commit(batches: [1])
-            let inline = storage.calls.filter { if case .write(let path, _) = $0 { path.hasSuffix("spare") } else { false } }
+            let inline = storage.calls.filter {
+                if case .write(let path, _) = $0 { path.hasSuffix("spare") } else { false }
+            }
             if turn > 20 { #expect(inline.count <= 1, "only the header is written in the way of a commit") }
             storage.calls.removeAll()
             _ = try bench.drain()
             bench.housekeep(from: Int64(turn) * 100_000_000_000)
-            zeros += storage.calls.filter { if case .write(let path, _) = $0 { path.hasSuffix("spare") } else { false } }.count
+            zeros +=
+                storage.calls.filter { if case .write(let path, _) = $0 { path.hasSuffix("spare") } else { false } }
+                .count
         }
         #expect(zeros <= 3, "no new zeros in the steady state")
         #expect(bench.queue.snapshot.logs.first?.bytes ?? 0 <= 3 * 65_536)
