@@ -32,7 +32,7 @@ extension Span<UInt8> {
         let pattern = ones &* UInt64(byte)
         var at = start
         while at + 8 <= count {
-            let word = loadLittleEndian(at: at, as: UInt64.self) ^ pattern
+            let word = word(at: at) ^ pattern
             let hits = (word &- ones) & ~word & 0x8080_8080_8080_8080
             if hits != 0 { return at + hits.trailingZeroBitCount / 8 }
             at += 8
