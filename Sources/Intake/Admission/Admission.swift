@@ -14,8 +14,8 @@ package struct Position: Sendable, Hashable {
 
 /// The loop's side of the queue: the batches that the next commit will make durable.
 ///
-/// A batch holds events of one log and one accept context; when either changes, or the batch is full, another is begun in
-/// the same commit. Pure: no clock, no descriptor.
+/// A batch holds events of one log and one accept context; when either changes, or the batch is full, another is
+/// begun in the same commit. Pure: no clock, no descriptor.
 package final class Admission {
     /// With this many bytes of records waiting, sessions stop reading until the commit comes back.
     package static let fullBytes = 4 * 1_048_576
