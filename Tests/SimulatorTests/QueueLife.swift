@@ -213,7 +213,7 @@ final class QueueLife {
             return
         }
         guard !disk.hasCrashed else { return }
-        for pair in histories.keys { histories[pair]?.durableLow = histories[pair]?.low ?? 1 }
+        for (pair, history) in histories { histories[pair]?.durableLow = history.low }
     }
 
     private func arm() {
