@@ -129,9 +129,10 @@ struct ChunkBuilder {
                 context: contexts.count - 1))
     }
 
-    /// Takes over what another reader found of the lost events, if it is of the same epoch.
+    /// Takes over what another reader found of the lost events, if it is of the epoch of those that are there.
     mutating func rescue(_ other: ChunkBuilder) {
-        guard other.epoch == epoch else { return }
+        guard records.isEmpty || other.epoch == epoch else { return }
+        epoch = other.epoch
         let start = bytes.count
         let firstContext = contexts.count
         bytes += other.bytes
