@@ -49,6 +49,7 @@ let package = Package(
 
         module("Bytes", ["CChecksum"], settings: strict),
         module("Time", []),
+        module("Version", []),
         module("JSON", ["Bytes"]),
         module("HTTP1", ["Bytes", "JSON"]),
         module("Posix", ["CLinux", "Bytes", "Time"], settings: strict),
@@ -72,12 +73,12 @@ let package = Package(
             "Daemon",
             [
                 "Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor", "Resolver", "Netlink", "Reachability", "Gates",
-                "Queue", "Intake", "Delivery", "HTTPTransport", "Control", "Configuration", "SystemdService",
+                "Queue", "Intake", "Delivery", "HTTPTransport", "Control", "Configuration", "SystemdService", "Version",
             ]),
         module("Simulator", ["Bytes", "Time", "Posix", "Reachability", "Gates", "Queue", "Delivery", "Daemon"]),
 
         .executableTarget(name: "uplinkd", dependencies: ["Daemon", "Posix"], swiftSettings: safe),
-        .executableTarget(name: "uplinkctl", dependencies: ["ControlClient"], swiftSettings: safe),
+        .executableTarget(name: "uplinkctl", dependencies: ["ControlClient", "Version"], swiftSettings: safe),
 
         tests("BytesTests", ["Bytes", "Time"]),
         tests("JSONTests", ["JSON", "Bytes"]),

@@ -94,7 +94,8 @@ extension Queue {
     /// Copies damaged bytes aside and names them, unless an earlier start did.
     private func report(_ damage: RecoveryReport.Damage, in file: any StorageFile) {
         if damage.kind != .repaired {
-            let length = damage.kind == .lostWrite ? 0 : damage.length
+            let isThere = damage.kind != .lostWrite && damage.kind != .missingTail
+            let length = isThere ? damage.length : 0
             guard quarantine.take(file, segment: damage.segment, at: damage.offset, count: length) else { return }
         }
         if recovery.damages.count < RecoveryReport.maximumDamages { recovery.damages.append(damage) }

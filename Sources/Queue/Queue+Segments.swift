@@ -13,11 +13,6 @@ extension Queue {
         let least = roundedUp(blockSize + needed, to: 4_096)
         let spare = try spare(of: log)
         let path = log.folder + "/" + SpareSegment.name
-        let header = SegmentHeader(
-            block: blockSize, isRecycled: spare.isRecycled, identity: identity, segment: nextSegment,
-            epoch: log.epoch, first: first, wall: moment.wall, age: moment.age, previous: log.tip, log: log.name)
-        nextSegment += 1
-        let name = SegmentName(id: header.segment, first: first)
         if spare.size < least {
             let wanted = max(least, min(options.firstSegmentBytes, options.segmentBytes))
             let target = try growth(of: log, from: spare.size, atLeast: least, wanted: wanted)
@@ -25,6 +20,12 @@ extension Queue {
                 try prepare(log, spare, path) { () throws(Errno) in _ = try spare.extend(to: target) }
             }
         }
+        let header = SegmentHeader(
+            block: blockSize, length: spare.size, isRecycled: spare.isRecycled, identity: identity,
+            segment: nextSegment, epoch: log.epoch, first: first, wall: moment.wall, age: moment.age,
+            previous: log.tip, log: log.name)
+        nextSegment += 1
+        let name = SegmentName(id: header.segment, first: first)
         try prepare(log, spare, path) { () throws(Errno) in
             try spare.file.write(header.encoded, in: 0..<header.block, at: 0)
             try spare.file.synchroniseData()

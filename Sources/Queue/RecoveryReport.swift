@@ -14,7 +14,7 @@ package struct RecoveryReport: Sendable, Equatable {
             case lostWrite = "lost write"
             /// A header, context, table or trailer that a copy made good; no event is lost.
             case repaired
-            /// A cursor passed events that the log does not have.
+            /// A file that is shorter than it was, or events that a cursor passed and the log does not have.
             case missingTail = "missing tail"
         }
 

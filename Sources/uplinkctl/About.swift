@@ -1,3 +1,3 @@
 // uplinkctl: the operator's tool's entry.
 //
-// May import: ControlClient.
+// May import: ControlClient, Version.

@@ -1,8 +1,9 @@
 internal import ControlClient
+internal import Version
 
 @main
 enum Uplinkctl {
     static func main() {
-        ControlClient.Uplinkctl.main(Array(CommandLine.arguments.dropFirst()), version: "0.1.0")
+        ControlClient.Uplinkctl.main(Array(CommandLine.arguments.dropFirst()), version: Version.text)
     }
 }

@@ -104,8 +104,10 @@ struct ValueTests {
     }
 
     @Test(arguments: [
-        "Compression=zstd", "Compression=gzip:10", "EnrichWith=event_id event_id", "EnrichWith=event-id", "Header=A",
-        "Header=A B: 1", "Header=Content-Length: 5", "BatchMaxEvents=0", "BatchMaxEvents=+5", "Format=xml",
+        "Compression=zstd", "Compression=gzip:10", "Compression=gzip:+5", "EnrichWith=event_id event_id",
+        "EnrichWith=event-id", "Header=A",
+        "Header=A B: 1", "Header=Content-Length: 5", "BatchMaxEvents=0",
+        "BatchMaxEvents=+5", "Format=xml",
         "RetryMin=10min",
         "TokenFile=token", "Header=Authorization: x\nTokenFile=/t", "PlainHTTP=yes", "CheckURL=http://other.example/",
     ])

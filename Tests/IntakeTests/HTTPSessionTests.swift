@@ -111,7 +111,7 @@ struct HTTPSessionTests {
             ("{\"specversion\":\"1.0\"}", "application/cloudevents+json", 422, "cloudevents-attribute", 0, 0),
             (
                 good.replacing("\"1.0\"", with: "\"0.3\""), "application/cloudevents+json", 422,
-                "cloudevents-attribute", 0, 37
+                "cloudevents-attribute", 0, 38
             ),
             (
                 good.replacing("\"/a\"", with: "\"\""), "application/cloudevents+json", 422, "cloudevents-attribute", 0,
@@ -166,14 +166,11 @@ struct HTTPSessionTests {
             (post("{}", fields: ["Transfer-Encoding: chunked"]), 400, "malformed-request"),
             ("POST /v1/events HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "transfer-coding"),
             ("POST /v1/events HTTP/2.0\r\n\r\n", 505, "http-version"), ("nonsense\n", 400, "malformed-request"),
-            ("POST /v1/events HTTP/1.1\r\nA: " + String(repeating: "x", count: 17_000), 431, "head-too-large"),
             (
                 "POST /v1/events HTTP/1.1\r\nContent-Length: 1048577\r\nExpect: 100-continue\r\n\r\n", 413,
                 "request-too-large"
             ),
             ("POST /v1/events HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n100001\r\n", 413, "request-too-large"),
-            (post("{\"a\":\"" + String(repeating: "x", count: 262_137) + "\"}"), 413, "event-too-large"),
-            (post("[" + String(repeating: "{},", count: 65_536) + "{}]"), 413, "request-too-large"),
         ] as [(String, Int, String)])
     func refuses(_ request: String, status: Int, problem: String) throws {
         var client = HTTPClient(SessionRig())
@@ -186,6 +183,16 @@ struct HTTPSessionTests {
         default: break
         }
         #expect(client.session.isFinished == !answer.head.keepsAlive)
+    }
+
+    @Test func refusesWhatIsTooLarge() throws {
+        let head = "POST /v1/events HTTP/1.1\r\nA: " + String(repeating: "x", count: 17_000)
+        try refuses(head, status: 431, problem: "head-too-large")
+        let event = "{\"a\":\"" + String(repeating: "x", count: 262_137) + "\"}"
+        try refuses(post(event), status: 413, problem: "event-too-large")
+        let events = "[" + String(repeating: "{},", count: 65_536) + "{}]"
+        try refuses(post(events), status: 413, problem: "request-too-large")
+        #expect(try answer(post(String(event.dropLast(3)) + "\"}")).status == 202)
     }
 
     @Test(arguments: [Refusal.Reason.full, .diskSlow, .diskError, .stopping])

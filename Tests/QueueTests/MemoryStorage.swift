@@ -8,6 +8,12 @@ final class MemoryStorage: Storage {
         var bytes: [UInt8] = []
         var durable: [UInt8] = []
         var isLocked = false
+        var path: String
+
+        init(_ path: String = "", _ bytes: [UInt8] = []) {
+            self.path = path
+            self.bytes = bytes
+        }
     }
 
     enum Call: Equatable {
@@ -47,14 +53,14 @@ final class MemoryStorage: Storage {
         try note(.open(path))
         if let node = files[path] {
             if mode == .createNew { throw Errno.exists }
-            return MemoryFile(self, path, node)
+            return MemoryFile(self, node)
         }
         guard mode == .create || mode == .createNew, folders.contains(Self.folder(of: path)) else {
             throw Errno.noEntry
         }
-        let node = Node()
+        let node = Node(path)
         files[path] = node
-        return MemoryFile(self, path, node)
+        return MemoryFile(self, node)
     }
 
     func status(of path: String) throws(Errno) -> StorageStatus {
@@ -72,14 +78,17 @@ final class MemoryStorage: Storage {
         try note(.names(path))
         guard folders.contains(path) else { throw Errno.noEntry }
         let all = Array(files.keys) + Array(folders.subtracting([""]))
-        return all.filter { Self.folder(of: $0) == path }.map { path.isEmpty ? $0 : String($0.dropFirst(path.count + 1)) }
-            .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        return all.filter { Self.folder(of: $0) == path }.map {
+            path.isEmpty ? $0 : String($0.dropFirst(path.count + 1))
+        }
+        .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
     func rename(_ from: String, to: String) throws(Errno) {
         try note(.rename(from, to))
         guard let node = files.removeValue(forKey: from) else { throw Errno.noEntry }
         files[to] = node
+        node.path = to
     }
 
     func unlink(_ path: String) throws(Errno) {
@@ -125,26 +134,25 @@ final class MemoryStorage: Storage {
             node.durable = mixed
         }
         durableFiles = files
+        for (path, node) in files { node.path = path }
         fault = nil
     }
 }
 
 final class MemoryFile: StorageFile {
     private let storage: MemoryStorage
-    private let path: String
     private let node: MemoryStorage.Node
     private var holdsLock = false
 
-    init(_ storage: MemoryStorage, _ path: String, _ node: MemoryStorage.Node) {
+    init(_ storage: MemoryStorage, _ node: MemoryStorage.Node) {
         self.storage = storage
-        self.path = path
         self.node = node
     }
 
     deinit { if holdsLock { node.isLocked = false } }
 
     func read(upTo count: Int, at offset: Int, into buffer: inout [UInt8]) throws(Errno) -> Int {
-        try storage.note(.read(path, offset))
+        try storage.note(.read(node.path, offset))
         let range = min(offset, node.bytes.count)..<min(offset + count, node.bytes.count)
         buffer += node.bytes[range]
         return range.count
@@ -152,9 +160,11 @@ final class MemoryFile: StorageFile {
 
     func write(_ bytes: borrowing [UInt8], in range: Range<Int>, at offset: Int) throws(Errno) {
         do throws(Errno) {
-            try storage.note(.write(path, offset))
+            try storage.note(.write(node.path, offset))
         } catch {
-            if storage.writesHalf { put(Array(bytes[range.lowerBound..<range.lowerBound + range.count / 2]), at: offset) }
+            if storage.writesHalf {
+                put(Array(bytes[range.lowerBound..<range.lowerBound + range.count / 2]), at: offset)
+            }
             throw error
         }
         put(Array(bytes[range]), at: offset)
@@ -168,7 +178,7 @@ final class MemoryFile: StorageFile {
     }
 
     func synchroniseData() throws(Errno) {
-        try storage.note(.synchronise(path))
+        try storage.note(.synchronise(node.path))
         node.durable = node.bytes
     }
 

@@ -14,15 +14,25 @@ final class Bench {
     var destinations: [String]
     /// The events that were committed, by log and sequence number.
     var accepted: [LogName: [UInt64: [UInt8]]] = [:]
+    /// What each destination was given, whether or not that was made durable.
+    var given: [String: [LogName: [UInt64: [UInt8]]]] = [:]
     private var seed: SplitMix64
     private var number = 0
 
     static let context = AcceptContext(
         connectionType: .ethernet, closed: [AcceptContext.ClosedGate(destination: "main", gate: .connectivity)])
 
+    /// Segments of 64 KiB, which keep the tests quick.
+    static var smallSegments: QueueOptions {
+        var options = QueueOptions(maximumBytes: 64 << 20)
+        options.firstSegmentBytes = 64 * 1_024
+        options.segmentBytes = 64 * 1_024
+        return options
+    }
+
     init(
-        _ storage: any Storage, _ options: QueueOptions = QueueOptions(maximumBytes: 64 << 20),
-        destinations: [String] = ["main"], seed: UInt64 = 1
+        _ storage: any Storage, _ options: QueueOptions = Bench.smallSegments, destinations: [String] = ["main"],
+        seed: UInt64 = 1
     ) throws {
         self.storage = storage
         self.options = options
@@ -104,7 +114,9 @@ final class Bench {
             var counts = Ledger()
             var sequences: [UInt64] = []
             for record in chunk.records {
-                delivery.events[record.sequence] = Array(chunk.bytes[record.range])
+                let event = Array(chunk.bytes[record.range])
+                delivery.events[record.sequence] = event
+                given[destination, default: [:]][log, default: [:]][record.sequence] = event
                 delivery.ids[record.sequence] = EventID(epoch: chunk.epoch, sequence: record.sequence)
                 delivery.contexts.insert(chunk.contexts[record.context])
                 sequences.append(record.sequence)

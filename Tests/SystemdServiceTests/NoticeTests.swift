@@ -47,6 +47,7 @@ struct NoticeTests {
             Notice.destinationChanged("main", from: "verifying", to: state, reason: "none").kind
         }
         #expect(kind("reachable") == .destinationReachable)
+        #expect(kind("verifying") == .destinationVerifying)
         #expect(kind("portal") == .destinationPortal)
         #expect(kind("no-path") == .destinationUnreachable)
         #expect(kind("unreachable") == .destinationUnreachable)
@@ -80,6 +81,7 @@ struct NoticeTests {
         .stopping(reason: "SIGTERM"), .stopped(queued: 3), .startFailed("the directory is locked", errno: .wouldBlock),
         .destinationChanged("main", from: "unknown", to: "reachable", reason: "none", events: 5),
         .destinationChanged("main", from: "reachable", to: "unreachable", reason: "timeout"),
+        .destinationChanged("main", from: "no-path", to: "verifying", reason: "start"),
         .destinationChanged("main", from: "verifying", to: "portal", reason: "portal"),
         .destinationHeld("main", reason: "not-found"), .destinationReleased("main", events: 7),
         .destinationThrottled("main", status: 503, retryIn: .seconds(5)), .destinationPaused("main"),

@@ -6,10 +6,11 @@ extension ValueKind where Value == DestinationSection.Compression {
             case "none": return .none
             case "gzip": return .gzip(level: 1)
             default:
-                guard text.hasPrefix("gzip:"), let level = Int(text.dropFirst(5)), (1...9).contains(level) else {
+                let levels = (1...9).map { "gzip:\($0)" }
+                guard let index = levels.firstIndex(of: text) else {
                     throw BadValue("'\(text)' is not gzip, gzip:LEVEL with a level from 1 to 9, or none")
                 }
-                return .gzip(level: level)
+                return .gzip(level: index + 1)
             }
         },
         show: { compression in

@@ -1,6 +1,7 @@
 internal import Bytes
 internal import Configuration
 internal import Posix
+internal import Version
 
 /// The daemon from its first instruction to its exit status.
 package enum Daemon {

@@ -8,6 +8,7 @@ internal import Queue
 internal import Reactor
 internal import SystemdService
 internal import Time
+internal import Version
 
 /// The start: configuration, queue, sockets, network; ready only when all of it stands.
 struct Startup {

@@ -4,6 +4,7 @@ internal import Posix
 internal import Queue
 internal import Reachability
 internal import Time
+internal import Version
 
 /// Makes the coordinator's units from the settings and from where the cursors stand.
 struct UnitMaker {

@@ -7,6 +7,7 @@ internal import Queue
 internal import Reachability
 internal import Reactor
 internal import Time
+internal import Version
 
 /// Puts together what status shows, from the coordinator and the newest snapshot of the queue.
 struct StatusAssembly {

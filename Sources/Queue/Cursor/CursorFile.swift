@@ -48,6 +48,7 @@ final class CursorFile {
             found.isMissing = true
             return found
         }
+        if bytes.count < Self.leastPairs * Self.pairSize { found.damaged += 1 }
         for index in 0..<bytes.count / Self.pairSize * CursorSlot.perPair {
             let places = [UInt64(0), 1].map { CursorSlot.offset(of: index, generation: $0) }
             let copies = places.compactMap { CursorSlot(bytes, at: $0, seal: seal) }

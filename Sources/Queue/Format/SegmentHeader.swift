@@ -25,7 +25,8 @@ internal import Time
 ///   128  u64  features that a reader may pass over: none are defined
 ///   136  u8   length of the log's name
 ///   137  47 B the log's name
-///   184       zeros
+///   184  u64  length of the file, bytes; one that is shorter has been cut
+///   192       zeros
 ///
 /// Everything that reading needs stands in the batches as well; a damaged header costs nothing.
 struct SegmentHeader: Equatable {
@@ -35,6 +36,8 @@ struct SegmentHeader: Equatable {
     private static let nameRoom = 47
 
     var block: Int
+    /// Of the file, bytes.
+    var length: Int
     var isRecycled: Bool
     var identity: QueueIdentity
     var segment: UInt64
@@ -76,6 +79,8 @@ struct SegmentHeader: Equatable {
         precondition(name.count <= Self.nameRoom)
         bytes.append(UInt8(name.count))
         bytes += name
+        bytes.appendZeros(184 - bytes.count)
+        bytes.appendLittleEndian(UInt64(length))
         bytes.appendZeros(block - bytes.count)
         bytes.storeLittleEndian(CRC32C.of(bytes, in: 12..<Self.size), at: 8)
         return bytes
@@ -99,11 +104,12 @@ extension SegmentHeader {
         first = word(56)
         wall = WallTime(milliseconds: bytes.loadLittleEndian(at: 72, as: Int64.self))
         age = word(80)
-        let length = Int(bytes[136])
-        guard Block.isPossible(block), first >= 1, word(96) <= UInt64(Int64.max), length <= Self.nameRoom,
-            let log = LogName(text: Array(bytes[137..<137 + length]).text)
+        let nameLength = Int(bytes[136])
+        guard Block.isPossible(block), first >= 1, word(96) < 1 << 63, word(184) < 1 << 63,
+            nameLength <= Self.nameRoom, let log = LogName(text: Array(bytes[137..<137 + nameLength]).text)
         else { return nil }
         self.log = log
+        length = Int(word(184))
         if word(88) != 0 { previous = Previous(segment: word(88), validLength: Int(word(96)), last: word(104)) }
     }
 }

@@ -62,6 +62,7 @@ struct SegmentScan {
         }
         if let pending { try conclude(pending, isLast: true) }
         if let header, !header.isRecycled { try noteTail(size: size) }
+        if let header, header.length > size { note(.missingTail, size..<header.length, nil) }
     }
 
     /// The segment's header, read from its first block; nil where it is damaged or another's.

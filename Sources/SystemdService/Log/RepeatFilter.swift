@@ -2,16 +2,18 @@ internal import Time
 
 /// Holds back repeats of a notice.
 ///
-/// Of notices that agree in what distinguishes them, the first of a minute is written at once, and the last of it when
-/// the minute is over, saying how many it stands for.
+/// Of notices that agree in what distinguishes them, the first is written at once, and the last of the minute that
+/// follows when it is over, saying how many it stands for. While that goes on, the next spans are two and four minutes.
 struct RepeatFilter {
     private struct Window {
         let end: Instant
+        let span: Duration
         var held: Notice?
         var count = 0
     }
 
     static let span: Duration = .seconds(60)
+    static let longestSpan: Duration = .seconds(240)
     /// The most kinds and places told apart; what is beyond is written unfiltered.
     static let capacity = 256
 
@@ -25,11 +27,11 @@ struct RepeatFilter {
             windows[key]?.count += 1
             return nil
         }
-        if windows.count < Self.capacity { windows[key] = Window(end: now + Self.span) }
+        if windows.count < Self.capacity { windows[key] = Window(end: now + Self.span, span: Self.span) }
         return notice
     }
 
-    /// What was held back in the minutes that are over, the oldest first; a minute with repeats begins another.
+    /// What was held back in the spans that are over, the oldest first; one with repeats begins a longer one.
     mutating func due(at now: Instant) -> [Notice] {
         let ended = windows.filter { $0.value.end <= now }.sorted { $0.value.end < $1.value.end }
         var written: [Notice] = []
@@ -37,7 +39,8 @@ struct RepeatFilter {
             windows[key] = nil
             guard let held = window.held else { continue }
             written.append(window.count > 1 ? held.standing(for: window.count) : held)
-            windows[key] = Window(end: now + Self.span)
+            let span = min(window.span * 2, Self.longestSpan)
+            windows[key] = Window(end: now + span, span: span)
         }
         return written
     }

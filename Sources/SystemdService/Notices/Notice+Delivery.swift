@@ -1,7 +1,7 @@
 extension Notice {
     /// A destination's state changed; the states and the reason are the names that the status has.
     ///
-    /// `reachable`, `portal` and the rest are kinds of their own; `events` are those that wait.
+    /// `reachable`, `verifying`, `portal` and the rest are kinds of their own; `events` are those that wait.
     package static func destinationChanged(
         _ destination: String, from previous: String, to state: String, reason: String, detail: String? = nil,
         events: UInt64? = nil
@@ -9,6 +9,7 @@ extension Notice {
         let kind: NoticeKind
         switch state {
         case "reachable": kind = .destinationReachable
+        case "verifying": kind = .destinationVerifying
         case "portal": kind = .destinationPortal
         default: kind = .destinationUnreachable
         }

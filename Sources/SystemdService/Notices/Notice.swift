@@ -17,7 +17,7 @@ package struct Notice: Sendable, Equatable {
     package var message: String {
         let sentence = Self.fill(kind.entry.text, fields)
         guard let repeated = fields[.repeated] else { return sentence }
-        return sentence + " (\(repeated) times within a minute)"
+        return sentence + " (\(repeated) times since the last such line)"
     }
 
     /// This notice standing for `count` of its kind.

@@ -16,6 +16,7 @@ package enum NoticeKind: String, Sendable, CaseIterable {
     case startFailed = "d5e8f9fc89ed37e71167b21e1c2f2090"
     case destinationReachable = "50016b101025ff82772be866a38ba58c"
     case destinationUnreachable = "01f7d7c2d8df85d21f29811ab0504694"
+    case destinationVerifying = "5f23d4201efb1e2df266ffc69096e7c2"
     case destinationPortal = "a8171589e0241e0ba5cb78811f607f4e"
     case destinationHeld = "6013c3d6cdd0139865d8eb35c4b9bf61"
     case destinationReleased = "c00669fea9605b9ff02854496906355f"

@@ -76,6 +76,13 @@ extension NoticeKind {
                 servers, tls of certificates or the clock, refused and timeout of the collector.
                 """
         ),
+        .destinationVerifying: NoticeEntry(
+            priority: .info, distinguishedBy: [.destination],
+            text: "Destination @UPLINK_DESTINATION@ has a route; whether it answers is being found out",
+            meaning:
+                "The kernel has a way to it. Only an answer from the destination itself proves that it is reachable.",
+            action: "Nothing. What came of it is said next."
+        ),
         .destinationPortal: NoticeEntry(
             priority: .warning, distinguishedBy: [.destination],
             text: "Something else answers in place of destination @UPLINK_DESTINATION@[: @UPLINK_DETAIL@]",

@@ -1,0 +1,3 @@
+// Version: the version that both programs show.
+//
+// May import: nothing.

@@ -1,0 +1,112 @@
+import Bytes
+import Posix
+import Queue
+import Testing
+import Time
+
+@Suite struct RetirementTests {
+    private func segments(_ storage: MemoryStorage) throws -> [String] {
+        try storage.names(in: "logs/normal").filter { $0.hasSuffix(".segment") }
+    }
+
+    @Test func aSegmentGoesWhenAllArePastItAndTheCursorsAreDurable() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, destinations: ["a", "b"])
+        for _ in 0..<60 { bench.commit(batches: [1]) }
+        let before = try segments(storage)
+        #expect(before.count >= 4)
+        _ = try bench.drain(to: "a")
+        bench.housekeep()
+        #expect(try segments(storage) == before, "b still needs them")
+        storage.calls.removeAll()
+        _ = try bench.drain(to: "b")
+        bench.housekeep()
+        #expect(try segments(storage) == [before[before.count - 1]])
+        let order = storage.calls.filter {
+            switch $0 {
+            case .write("cursors", _), .synchronise("cursors"): true
+            case .unlink(let path), .rename(let path, _): path.hasSuffix(".segment")
+            default: false
+            }
+        }
+        let firstGone = try #require(
+            order.firstIndex { if case .unlink = $0 { true } else if case .rename = $0 { true } else { false } })
+        let lastWrite = try #require(order.lastIndex { if case .write = $0 { true } else { false } })
+        #expect(order[lastWrite..<firstGone].contains(.synchronise("cursors")))
+        bench.commit(batches: [2])
+        #expect(try bench.drain(to: "a").events.count == 2)
+    }
+
+    @Test func withoutADestinationNothingGoes() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, destinations: [])
+        for _ in 0..<40 { bench.commit(batches: [1]) }
+        let before = try segments(storage)
+        bench.housekeep()
+        #expect(try segments(storage) == before)
+        #expect(bench.queue.snapshot.logs.first?.events == 40)
+        bench.destinations = ["late"]
+        try bench.restart()
+        #expect(try bench.drain(to: "late").events == bench.accepted[.normal])
+    }
+
+    @Test func theNumberOfEventsAcceptedOutlivesTheSegments() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<50 { bench.commit(batches: [1]) }
+        _ = try bench.drain()
+        bench.housekeep()
+        for _ in 0..<3 {
+            try bench.restart()
+            bench.housekeep()
+            #expect(bench.queue.snapshot.logs.first?.accepted == 50)
+        }
+        bench.commit(batches: [1])
+        #expect(bench.accepted[.normal]?[51] != nil)
+        #expect(try bench.drain().events.keys.sorted() == [51])
+    }
+
+    @Test func aSegmentThatComesBackAfterACrashGoesAgain() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<50 { bench.commit(batches: [1]) }
+        let files = storage.files
+        _ = try bench.drain()
+        bench.housekeep()
+        bench.queue.close()
+        for (path, node) in files where path.hasSuffix(".segment") { storage.files[path] = node }
+        try bench.restart(clean: false)
+        #expect(try bench.drain().events.isEmpty)
+        bench.commit(batches: [1])
+        _ = try bench.drain()
+        bench.housekeep(from: 100_000_000_000)
+        #expect(try segments(storage).count == 1)
+    }
+
+    @Test func theNextSegmentIsReadyAndRetiredOnesAreUsedAgain() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        var zeros = 0
+        for turn in 0..<200 {
+            storage.calls.removeAll()
+            bench.commit(batches: [1])
+            let inline = storage.calls.filter {
+                if case .write(let path, _) = $0 { path.hasSuffix("spare") } else { false }
+            }
+            if turn > 20 { #expect(inline.count <= 1, "only the header is written in the way of a commit") }
+            storage.calls.removeAll()
+            _ = try bench.drain()
+            bench.housekeep(from: Int64(turn) * 100_000_000_000)
+            zeros +=
+                storage.calls.filter { if case .write(let path, _) = $0 { path.hasSuffix("spare") } else { false } }
+                .count
+        }
+        #expect(zeros <= 3, "no new zeros in the steady state")
+        #expect(bench.queue.snapshot.logs.first?.bytes ?? 0 <= 3 * 65_536)
+        try bench.restart()
+        #expect(bench.queue.recovery.damages.isEmpty)
+        #expect(bench.queue.snapshot.logs.first?.accepted == 200)
+        bench.commit(batches: [1])
+        #expect(try bench.drain().events == (bench.accepted[.normal] ?? [:]).filter { $0.key == 201 })
+    }
+}

@@ -1,0 +1,39 @@
+import Bytes
+import Posix
+import Queue
+import Testing
+import Time
+
+/// For hand use with a release build: `UPLINKD_MEASURE=millions` commits and reads that many events of 300 bytes.
+@Suite struct ThroughputTests {
+    private static let millions = Process.environment("UPLINKD_MEASURE").flatMap { Int($0) }
+
+    @Test(.enabled(if: millions != nil)) func commitsAndReads() throws {
+        let folder = try Folder()
+        let bench = try Bench(
+            FileStorage(directory: folder.path), QueueOptions(maximumBytes: 8 << 30, keepFree: .percent(0)))
+        let millions = Self.millions ?? 1
+        let perCommit = 1_000
+        let event = bench.event(300)
+        var batches = [OpenBatch(log: .normal, context: Bench.context)]
+        var writing: Int64 = 0
+        for _ in 0..<millions * 1_000_000 / perCommit {
+            batches[0].reuse(log: .normal, context: Bench.context)
+            for _ in 0..<perCommit { _ = batches[0].append(event.span, acceptedAt: WallTime(milliseconds: 1)) }
+            let start = Clock.monotonicNanoseconds
+            _ = bench.queue.commit(&batches, at: WallTime(milliseconds: 1), age: 1)
+            writing += Clock.monotonicNanoseconds - start
+            _ = bench.queue.housekeep(at: Clock.now)
+        }
+        var sequence: UInt64 = 1
+        let start = Clock.monotonicNanoseconds
+        while let chunk = try bench.queue.read(.normal, from: sequence, limit: 256 * 1_024) {
+            #expect(chunk.quarantined.isEmpty)
+            sequence = chunk.sequences.upperBound + 1
+        }
+        let reading = Clock.monotonicNanoseconds - start
+        let events = Int64(millions) * 1_000_000
+        let text = "commit \(writing / events) ns, read \(reading / events) ns an event\n"
+        _ = try FileDescriptor.open("/dev/stderr", [.readWrite]).write(Array(text.utf8), in: 0..<text.utf8.count)
+    }
+}
