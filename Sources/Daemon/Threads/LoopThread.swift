@@ -154,6 +154,7 @@ final class LoopThread {
         case .readFailed(let destination, let id, let error):
             report(error)
             tell(.readFailed(destination: destination, read: id))
+        case .damaged(let damages): report(damages)
         case .snapshot(let snapshot): took(snapshot)
         case .settings(let settings): took(settings)
         case .destinations(let snapshot): destinationsTaken(snapshot)
