@@ -45,6 +45,8 @@ final class LoopThread {
     var reloading: [(ReloadVerdict) -> Void] = []
     /// Who waits for a fresh status.
     var asking: [(StatusReport) -> Void] = []
+    /// Ends their waiting for the disk's thread.
+    var patience: TimerToken?
     var isStopping = false
     var diskIsStopping = false
     var diskHasStopped = false
