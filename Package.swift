@@ -110,7 +110,7 @@ let package = Package(
         tests("SystemdServiceTests", ["SystemdService", "Posix", "Bytes", "Time"]),
         tests(
             "SimulatorTests",
-            ["Simulator", "Daemon", "Queue", "Delivery", "Gates", "Reachability", "Bytes", "Time"]),
+            ["Simulator", "Daemon", "Queue", "Delivery", "Gates", "Reachability", "Posix", "Bytes", "Time"]),
         tests("TidyTests", ["Posix", "Bytes"]),
     ],
     swiftLanguageModes: [.v6],

@@ -1,17 +1,20 @@
 extension [UInt8] {
     /// Appends an integer in little-endian byte order.
+    @inlinable
     package mutating func appendLittleEndian<Value: FixedWidthInteger>(_ value: Value) {
         var little = value.littleEndian
         Swift.withUnsafeBytes(of: &little) { append(contentsOf: $0) }
     }
 
     /// Writes an integer in little-endian byte order over the bytes at `offset`, which must exist.
+    @inlinable
     package mutating func storeLittleEndian<Value: FixedWidthInteger>(_ value: Value, at offset: Int) {
         precondition(offset >= 0 && offset + MemoryLayout<Value>.size <= count)
         withUnsafeMutableBytes { $0.storeBytes(of: value.littleEndian, toByteOffset: offset, as: Value.self) }
     }
 
     /// The little-endian integer at `offset`, which must lie wholly inside.
+    @inlinable
     package func loadLittleEndian<Value: FixedWidthInteger>(at offset: Int, as type: Value.Type) -> Value {
         precondition(offset >= 0 && offset + MemoryLayout<Value>.size <= count)
         return withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: type)) }
@@ -20,8 +23,17 @@ extension [UInt8] {
 
 extension Span<UInt8> {
     /// The little-endian integer at `offset`, which must lie wholly inside.
+    @inlinable
     package func loadLittleEndian<Value: FixedWidthInteger>(at offset: Int, as type: Value.Type) -> Value {
         precondition(offset >= 0 && offset + MemoryLayout<Value>.size <= count)
         return withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: type)) }
+    }
+
+    /// The eight bytes at `offset`, which must exist, the first the least significant.
+    @inlinable
+    @inline(__always)
+    package func word(at offset: Int) -> UInt64 {
+        precondition(offset >= 0 && offset <= count - 8)
+        return UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 }

@@ -1,5 +1,6 @@
 extension StaticString {
     /// The UTF-8 byte at `index`, which must lie inside.
+    @inlinable
     package func byte(at index: Int) -> UInt8 {
         precondition(index >= 0 && index < utf8CodeUnitCount)
         return utf8Start[index]
@@ -8,6 +9,7 @@ extension StaticString {
 
 extension Span<UInt8> {
     /// True where the bytes in `range` are those of `text`.
+    @inlinable
     package func equals(_ text: StaticString, in range: Range<Int>) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         for index in 0..<range.count where self[range.lowerBound + index] != text.utf8Start[index] { return false }
@@ -15,6 +17,7 @@ extension Span<UInt8> {
     }
 
     /// True where the bytes in `range` are those of `text`, A to Z taken for a to z in both.
+    @inlinable
     package func equalsIgnoringCase(_ text: StaticString, in range: Range<Int>) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         for index in 0..<range.count
@@ -23,12 +26,13 @@ extension Span<UInt8> {
     }
 
     /// The first place of `byte` at or after `start`; nil where there is none.
+    @inlinable
     package func firstIndex(of byte: UInt8, from start: Int) -> Int? {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let pattern = ones &* UInt64(byte)
         var at = start
         while at + 8 <= count {
-            let word = loadLittleEndian(at: at, as: UInt64.self) ^ pattern
+            let word = word(at: at) ^ pattern
             let hits = (word &- ones) & ~word & 0x8080_8080_8080_8080
             if hits != 0 { return at + hits.trailingZeroBitCount / 8 }
             at += 8
@@ -43,5 +47,6 @@ extension Span<UInt8> {
 
 extension UInt8 {
     /// The same with A to Z turned into a to z.
+    @inlinable
     package var lowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 }

@@ -88,10 +88,6 @@ void *ccurl_get_context(CURL *easy) {
     return curl_easy_getinfo(easy, CURLINFO_PRIVATE, &context) == CURLE_OK ? context : NULL;
 }
 
-CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
-    return curl_multi_setopt(multi, option, value);
-}
-
 CURLMcode ccurl_multi_set_callbacks(
     CURLM *multi, ccurl_socket_callback socket, ccurl_timer_callback timer, void *context) {
     CURLMcode failed = curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket);

@@ -95,12 +95,22 @@ struct BatchForming: Sendable {
 extension [UInt8] {
     /// Replaces line feeds and carriage returns from `start` on by spaces; in JSON they stand only between tokens.
     fileprivate mutating func replaceLineBreaks(from start: Int) {
-        for byte in [UInt8(ascii: "\n"), UInt8(ascii: "\r")] {
-            var at = start
-            while let place = span.firstIndex(of: byte, from: at) {
-                self[place] = UInt8(ascii: " ")
-                at = place + 1
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        var at = start
+        while at < count {
+            if at + 8 <= count {
+                let word = span.loadLittleEndian(at: at, as: UInt64.self)
+                // No byte below 0x0E, so neither of the two.
+                if (word &- ones &* 0x0E) & ~word & ones &* 0x80 == 0 {
+                    at += 8
+                    continue
+                }
             }
+            for place in at..<Swift.min(at + 8, count)
+            where self[place] == UInt8(ascii: "\n") || self[place] == UInt8(ascii: "\r") {
+                self[place] = UInt8(ascii: " ")
+            }
+            at += 8
         }
     }
 }

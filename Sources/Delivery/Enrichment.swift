@@ -25,7 +25,8 @@ struct Enrichment: Sendable {
 
     private let members: [DestinationSettings.Member]
     private let names: [[UInt8]]
-    private let shortestName: Int
+    /// A bit for each length that one of the names has; all are shorter than 64 bytes.
+    private let nameLengths: UInt64
     /// `"queue_reason":"…"`, by the gate's raw value.
     private let reasons: [[UInt8]]
     /// `"network_connection_type":"…"`, by the type's raw value.
@@ -42,7 +43,7 @@ struct Enrichment: Sendable {
     init(_ members: [DestinationSettings.Member]) {
         self.members = members
         names = members.map { Array($0.rawValue.utf8) }
-        shortestName = names.map(\.count).min() ?? .max
+        nameLengths = names.reduce(0) { $0 | 1 << UInt64($1.count) }
         reasons = Self.fragments(.queueReason, Gate.allCases.map { (Int($0.rawValue), $0.name) })
         let typeNames = ConnectionType.allCases.map { (Int($0.rawValue), $0.name) }
         types = Self.fragments(.connectionType, typeNames)
@@ -77,19 +78,27 @@ struct Enrichment: Sendable {
     private func survey(_ event: Span<UInt8>) -> (brace: Int?, isEmpty: Bool, present: UInt64) {
         let start = JSONScanner.skipWhitespace(in: event, from: 0)
         guard start < event.count, event[start] == UInt8(ascii: "{") else { return (nil, true, 0) }
+        let nameLengths = nameLengths
         var walk = JSONMembers(objectAt: start)
         var isEmpty = true
         var present: UInt64 = 0
         while let member = walk.next(in: event) {
             isEmpty = false
-            guard member.name.count >= shortestName else { continue }
-            for index in names.indices where member.nameHasEscapes || member.name.count == names[index].count {
-                if member.isNamed(names[index], in: event) { present |= 1 << UInt64(index) }
-            }
+            let length = member.name.count
+            guard member.nameHasEscapes || length < 64 && nameLengths >> UInt64(length) & 1 == 1 else { continue }
+            present |= places(of: member, in: event)
         }
         let brace = walk.closingBrace
         guard brace < event.count, event[brace] == UInt8(ascii: "}") else { return (nil, true, 0) }
         return (brace, isEmpty, present)
+    }
+
+    /// A bit for the name that a member has; kept out of the walk, whose registers it would cost.
+    @inline(never)
+    private func places(of member: JSONMember, in event: Span<UInt8>) -> UInt64 {
+        var bits: UInt64 = 0
+        for index in names.indices where member.isNamed(names[index], in: event) { bits |= 1 << UInt64(index) }
+        return bits
     }
 
     private mutating func append(

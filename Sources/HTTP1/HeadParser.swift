@@ -115,7 +115,7 @@ package enum BodyFraming: Hashable, Sendable {
 }
 
 extension HTTPFields {
-    /// The framing that `Content-Length` and `Transfer-Encoding` say; nil where neither is there (RFC 9112, section 6.3).
+    /// The framing that `Content-Length` or `Transfer-Encoding` says; nil without either (RFC 9112, section 6.3).
     ///
     /// Both, two lengths, and `chunked` twice or not last are refused.
     func statedFraming() throws(HTTPError) -> BodyFraming? {

@@ -159,10 +159,11 @@ final class Pool {
             }
             return .answer(transfer.answer)
         }
+        let problem = tls?.takeProblem()
         let end = TransferEnd(
             code: code, systemError: Int32(truncatingIfNeeded: transfer.easy.number(CURLINFO_OS_ERRNO)),
             text: transfer.easy.errorText,
-            certificate: code == CURLE_PEER_FAILED_VERIFICATION ? tls?.takeProblem() : nil)
+            certificate: code == CURLE_PEER_FAILED_VERIFICATION ? problem : nil)
         return .failed(end.failure)
     }
 

@@ -25,12 +25,14 @@ struct TransferEnd {
         case CURLE_COULDNT_RESOLVE_HOST: .dns
         case CURLE_OPERATION_TIMEDOUT: .timeout
         case CURLE_COULDNT_CONNECT: connectReason
-        case CURLE_SSL_CONNECT_ERROR where systemReason != nil: systemReason ?? .tls
+        // Elsewhere the errno may be that of an address tried before.
+        case CURLE_SEND_ERROR, CURLE_RECV_ERROR: systemReason ?? .reset
+        case CURLE_SSL_CONNECT_ERROR where systemReason == .reset: .reset
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_ENGINE_INITFAILED,
             CURLE_SSL_CLIENTCERT:
             .tls
-        default: systemReason ?? .reset
+        default: .reset
         }
     }
 

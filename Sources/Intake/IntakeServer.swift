@@ -57,7 +57,7 @@ package final class IntakeServer {
     /// After `stop`: every client has had its answers.
     package var isDrained: Bool { isStopping && connections.isEmpty }
 
-    /// Answers those that wait for a commit; `outcomes` are those of its batches, in the order in which they were sealed.
+    /// Answers those that wait for a commit; `outcomes` are those of its batches, in the order they were sealed in.
     ///
     /// Call it before the next commit is sealed: where a log was refused, what is open for it is refused as well, for
     /// nothing of a connection is taken after a line that was refused.

@@ -23,7 +23,7 @@ extension JSONScanner {
         let high: UInt64 = 0x8080_8080_8080_8080
         var at = start
         while at + 8 <= text.count {
-            let word = text.loadLittleEndian(at: at, as: UInt64.self)
+            let word = text.word(at: at)
             let quote = word ^ (ones &* 0x22)
             let backslash = word ^ (ones &* 0x5C)
             // The lowest set bit marks the first byte that is a quotation mark, a backslash, a control or not ASCII.
@@ -46,7 +46,7 @@ extension JSONScanner {
         let ones: UInt64 = 0x0101_0101_0101_0101
         var at = start
         while at + 8 <= text.count {
-            let word = text.loadLittleEndian(at: at, as: UInt64.self)
+            let word = text.word(at: at)
             let quote = word ^ (ones &* 0x22)
             let backslash = word ^ (ones &* 0x5C)
             let stops = ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)

@@ -77,7 +77,7 @@ extension JSONScanner {
         }
     }
 
-    /// Takes a scalar, an empty container, or the opening of a container with its first name; true where a value must follow.
+    /// Takes a scalar, an empty container, or the opening of one with its first name; true where a value must follow.
     @inline(__always)
     private static func enterValue(
         _ text: Span<UInt8>, _ at: inout Int, _ depth: inout Int, _ objects: inout UInt64

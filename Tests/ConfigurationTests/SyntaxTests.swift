@@ -62,12 +62,12 @@ struct SyntaxTests {
     }
 
     @Test func everyProblemIsCollectedInOrder() {
-        let text = "[Queue]\nMaxSize=lots\nBlock=7\n[Intake]\nIdleTimeout=soon\n"
+        let text = "[Queue]\nMaxSize=lots\nBlock = 7\n[Intake]\nIdleTimeout=soon\n"
         #expect(
             problems(text) == [
                 "f:2:9: error: MaxSize=: 'lots' is not a size: write a number and one of K, M, G, T (times 1024), "
                     + "such as 512M",
-                "f:3:7: error: Block=: 7 is out of range: from 512 to 64K",
+                "f:3:9: error: Block=: 7 is out of range: from 512 to 64K",
                 "f:5:13: error: IdleTimeout=: 'soon' is not a span of time: write numbers with ms, s, min, h, d or w, "
                     + "such as 30s or 1h 30min",
             ])

@@ -41,7 +41,7 @@ struct URLTests {
     func plainHTTPIsForThisMachineOnly(_ host: String) throws {
         let text = "[Destination \"a\"]\nURL=http://\(host)/\n"
         #expect(problems(text).count == 1)
-        #expect(problems(text)[0].hasPrefix("f:2:5: error: URL=: plain http to "))
+        #expect(problems(text).first?.hasPrefix("f:2:5: error: URL=: plain http to ") == true)
         #expect(problems(text + "PlainHTTP=yes").count == 1)
         #expect(problems(text + "PlainHTTP=yes\nExpectHeader=X-Up").isEmpty)
     }

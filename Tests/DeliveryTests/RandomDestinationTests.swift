@@ -8,9 +8,9 @@ import Time
 
 /// Random histories; at every moment the promises hold, and once the world is well again everything is delivered.
 struct RandomDestinationTests {
-    @Test(arguments: (1...60).map { UInt64($0) }) func promisesHold(seed: UInt64) throws {
+    @Test(arguments: (1...24).map { UInt64($0) }) func promisesHold(seed: UInt64) throws {
         var driver = try Driver(seed: seed)
-        for _ in 0..<250 { driver.step() }
+        for _ in 0..<120 { driver.step() }
         driver.heal()
     }
 }
@@ -26,6 +26,9 @@ private struct Driver {
     private var proofs = 0
     private var trouble = 0
     private var bodies: [String: [UInt8]] = [:]
+    private var arrived: Set<String> = []
+    private var verified = 0
+    private var settledBefore: [LogName: UInt64] = [:]
     /// Sequence numbers accepted behind a closed gate.
     private var mustBeMarked: [LogName: Set<UInt64>] = [:]
     /// False as long as no gate was closed and nothing failed.
@@ -155,14 +158,15 @@ private struct Driver {
             #expect(known == flight.request.body, "seed \(seed): another body under the same batch id")
             bodies[id] = known
         }
+        arrived.formUnion(scene.delivered[verified...].map { "\($0.log) \($0.sequence)" })
+        verified = scene.delivered.count
         for lane in lanes {
-            let got = Set(scene.delivered.filter { $0.log == lane }.map(\.sequence))
             let settled = scene.settled[lane] ?? 0
-            let damaged = scene.damaged[lane] ?? []
-            for sequence in stride(from: UInt64(1), through: settled, by: 1) where !damaged.contains(sequence) {
-                guard !got.contains(sequence) else { continue }
-                Issue.record("seed \(seed): \(lane) \(sequence) settled, not delivered")
+            for sequence in (settledBefore[lane] ?? 0) + 1..<settled + 1
+            where !(scene.damaged[lane]?.contains(sequence) ?? false) {
+                #expect(arrived.contains("\(lane) \(sequence)"), "seed \(seed): settled, not delivered")
             }
+            settledBefore[lane] = settled
         }
     }
 

@@ -35,9 +35,15 @@ struct ExchangeTests {
         #expect(request?.body == body)
         #expect(request?.fields["content-type"] == "application/json")
         #expect(request?.fields["uplink-attempt"] == "1")
-        #expect(request?.fields["expect"] == nil)
         #expect(request?.fields["content-encoding"] == nil)
         #expect(request?.fields["host"] == "127.0.0.1:\(rig.server.port)")
+    }
+
+    @Test func aLongPostWaitsForNoInterimAnswer() throws {
+        let rig = try Rig()
+        #expect(try rig.outcome(of: rig.send([UInt8](repeating: 3, count: 1_200_000)))?.answer?.status == 200)
+        #expect(rig.server.requests.first?.body.count == 1_200_000)
+        #expect(rig.server.requests.first?.fields["expect"] == nil)
     }
 
     @Test func anEmptyPostIsOne() throws {
@@ -107,7 +113,7 @@ struct ExchangeTests {
 
     @Test func aCancelledRequestHasNoOutcomeAndItsConnectionCloses() throws {
         let rig = try Rig { _ in }
-        let id = try rig.send()
+        let id = try rig.send(timeout: .seconds(60))
         try rig.turn { rig.server.requests.count == 1 }
         rig.transport?.cancel(id)
         #expect(rig.transport?.transferCount == 0)

@@ -96,5 +96,7 @@ extension TransportOutcome {
 /// Bytes that do not compress.
 func noise(_ count: Int, seed: UInt64) -> [UInt8] {
     var random = SplitMix64(seed: seed)
-    return (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+    var bytes: [UInt8] = []
+    while bytes.count < count { bytes.appendLittleEndian(random.next()) }
+    return Array(bytes.prefix(count))
 }

@@ -26,6 +26,8 @@ struct TransferEndTests {
         (CURLE_SSL_CIPHER, nil, .tls),
         (CURLE_GOT_NOTHING, nil, .reset),
         (CURLE_PARTIAL_FILE, nil, .reset),
+        (CURLE_PARTIAL_FILE, .networkUnreachable, .reset),
+        (CURLE_SSL_CONNECT_ERROR, .networkUnreachable, .tls),
         (CURLE_RECV_ERROR, .connectionReset, .reset),
         (CURLE_RECV_ERROR, .timedOut, .timeout),
         (CURLE_SEND_ERROR, .brokenPipe, .reset),

@@ -80,8 +80,10 @@ extension Truth {
                 try require(before.epoch == epoch && before.token == sequence, "the id of \(place) changed")
             }
             sentAs[token] = Posted(token: sequence, epoch: epoch)
-            // The number of an event that was never acknowledged, and is gone, may have been given again.
-            if acknowledged[place] != nil, tokensSent[key, default: []].insert(token).inserted {
+            // The number of an event that was never acknowledged, and is gone, may have been given again; and a commit
+            // made again may have healed a damaged one.
+            if acknowledged[place] != nil, !damaged.contains(place), tokensSent[key, default: []].insert(token).inserted
+            {
                 try require(sequence > newestSent[key, default: 0], "sends \(place) out of order")
                 newestSent[key] = sequence
             }

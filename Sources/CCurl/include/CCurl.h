@@ -34,7 +34,6 @@ long ccurl_get_long(CURL *easy, CURLINFO info);
 const char *ccurl_get_text(CURL *easy, CURLINFO info);   /* "" where unknown; good until the handle's next use */
 void *ccurl_get_context(CURL *easy);
 
-CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 CURLMcode ccurl_multi_set_callbacks(
     CURLM *multi, ccurl_socket_callback socket, ccurl_timer_callback timer, void *context);
 /* The next ended transfer, NULL where there is none. */

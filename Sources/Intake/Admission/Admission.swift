@@ -14,8 +14,8 @@ package struct Position: Sendable, Hashable {
 
 /// The loop's side of the queue: the batches that the next commit will make durable.
 ///
-/// A batch holds events of one log and one accept context; when either changes, or the batch is full, another is begun in
-/// the same commit. Pure: no clock, no descriptor.
+/// A batch holds events of one log and one accept context; when either changes, or the batch is full, another is
+/// begun in the same commit. Pure: no clock, no descriptor.
 package final class Admission {
     /// With this many bytes of records waiting, sessions stop reading until the commit comes back.
     package static let fullBytes = 4 * 1_048_576
@@ -24,15 +24,16 @@ package final class Admission {
 
     /// The circumstances that events are accepted in; a change begins new batches.
     package var context: AcceptContext {
-        didSet { if context != oldValue { current.removeAll(keepingCapacity: true) } }
+        didSet { if context != oldValue { closeBatches() } }
     }
     /// Why events are refused now; nil while they are taken.
     package var refusal: Refusal?
 
     private var ordinal: UInt64 = 1
     private var open: [OpenBatch] = []
-    /// The batch that takes the next event of each log.
-    private var current: [(log: LogName, batch: Int)] = []
+    /// The batch that takes the next event of each log, -1 for none; of the lanes in the order of `LogName.lanes`.
+    private var laneBatches = [-1, -1, -1]
+    private var categoryBatches: [LogName: Int] = [:]
     private var spare: [OpenBatch] = []
     private var openBytes = 0
     /// Of the commit sealed last: the number and log of each batch given away.
@@ -76,7 +77,7 @@ package final class Admission {
             batches.append(open[number])
         }
         open.removeAll(keepingCapacity: true)
-        current.removeAll(keepingCapacity: true)
+        closeBatches()
         openBytes = 0
         ordinal += 1
         whenSealed?()
@@ -99,25 +100,41 @@ package final class Admission {
         for number in open.indices where open[number].count > 0 && logs.contains(open[number].log) {
             openBytes -= open[number].records.count
             open[number] = OpenBatch(log: open[number].log, context: open[number].context)
-            current.removeAll { $0.batch == number }
+            setBatch(-1, for: open[number].log)
             discarded.append((number, open[number].log))
         }
         return discarded
     }
 
     private func batch(for log: LogName, bytes: Int) -> Int {
-        for place in current.indices where current[place].log == log {
-            if open[current[place].batch].hasRoom(for: bytes) { return current[place].batch }
-            current.remove(at: place)
-            break
-        }
+        let number: Int
+        if let lane = Self.lane(of: log) { number = laneBatches[lane] } else { number = categoryBatches[log] ?? -1 }
+        if number >= 0, open[number].hasRoom(for: bytes) { return number }
         if var batch = spare.popLast() {
             batch.reuse(log: log, context: context)
             open.append(batch)
         } else {
             open.append(OpenBatch(log: log, context: context))
         }
-        current.append((log, open.count - 1))
+        setBatch(open.count - 1, for: log)
         return open.count - 1
+    }
+
+    private func setBatch(_ number: Int, for log: LogName) {
+        if let lane = Self.lane(of: log) { laneBatches[lane] = number } else { categoryBatches[log] = number }
+    }
+
+    private func closeBatches() {
+        for lane in laneBatches.indices { laneBatches[lane] = -1 }
+        categoryBatches.removeAll(keepingCapacity: true)
+    }
+
+    private static func lane(of log: LogName) -> Int? {
+        switch log {
+        case .urgent: 0
+        case .normal: 1
+        case .bulk: 2
+        case .consent: nil
+        }
     }
 }
