@@ -24,7 +24,6 @@ struct Enrichment: Sendable {
     let maximumBytes: Int
 
     private let members: [DestinationSettings.Member]
-    private let names: [[UInt8]]
     /// A bit for each length that one of the names has; all are shorter than 64 bytes.
     private let nameLengths: UInt64
     /// `"queue_reason":"…"`, by the gate's raw value.
@@ -42,8 +41,7 @@ struct Enrichment: Sendable {
     /// Adds these members, in this order.
     init(_ members: [DestinationSettings.Member]) {
         self.members = members
-        names = members.map { Array($0.rawValue.utf8) }
-        nameLengths = names.reduce(0) { $0 | 1 << UInt64($1.count) }
+        nameLengths = members.reduce(0) { $0 | 1 << UInt64($1.name.utf8CodeUnitCount) }
         reasons = Self.fragments(.queueReason, Gate.allCases.map { (Int($0.rawValue), $0.name) })
         let typeNames = ConnectionType.allCases.map { (Int($0.rawValue), $0.name) }
         types = Self.fragments(.connectionType, typeNames)
@@ -97,7 +95,9 @@ struct Enrichment: Sendable {
     @inline(never)
     private func places(of member: JSONMember, in event: Span<UInt8>) -> UInt64 {
         var bits: UInt64 = 0
-        for index in names.indices where member.isNamed(names[index], in: event) { bits |= 1 << UInt64(index) }
+        for index in members.indices where member.isNamed(members[index].name, in: event) {
+            bits |= 1 << UInt64(index)
+        }
         return bits
     }
 
@@ -156,5 +156,19 @@ struct Enrichment: Sendable {
         body.append(UInt8(ascii: "0") + UInt8(rest / 10 % 10))
         body.append(UInt8(ascii: "0") + UInt8(rest % 10))
         body.append("Z\"")
+    }
+}
+
+extension DestinationSettings.Member {
+    /// Its name; unlike the raw value it can be compared without counting references.
+    fileprivate var name: StaticString {
+        switch self {
+        case .wasQueued: "was_queued"
+        case .queueReason: "queue_reason"
+        case .connectionType: "network_connection_type"
+        case .sentConnectionType: "sent_connection_type"
+        case .eventID: "event_id"
+        case .acceptedAt: "accepted_at"
+        }
     }
 }

@@ -6,7 +6,7 @@ package struct OutgoingRequest: Sendable {
         case post = "POST"
     }
 
-    /// Names the request in its outcome and to cancel it; unique for one destination while the process lives.
+    /// Names the request in its outcome and to cancel it; unique while the process lives.
     package let id: UInt64
     /// The destination's name.
     package let destination: String

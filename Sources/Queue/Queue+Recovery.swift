@@ -123,9 +123,7 @@ extension Queue {
             for reset in addCursors(to: log) where wasLost { recovery.cursorsReset.append(reset) }
         }
         recovery.cursorsReset.sort { ($0.destination, $0.log.text) < ($1.destination, $1.log.text) }
-        if found.isMissing, unwrittenFormat == nil {
-            cursorFile.begin()
-        }
+        if unwrittenFormat == nil { cursorFile.renew() }
         do throws(QueueError) { try cursorFile.synchronise() } catch { recovery.failures.append(error) }
     }
 

@@ -72,7 +72,7 @@ import Time
         var random = SplitMix64(seed: seed)
         for (batches, block) in [([1, 1, 1, 1], 4_096), ([3, 1, 40, 3], 512), ([500, 1], 4_096)] {
             let original = try write(batches, block: block)
-            for _ in 0..<(Self.isThorough ? 5_000 : 25) {
+            for _ in 0..<(Self.isThorough ? 5_000 : 15) {
                 var bytes = original.bytes
                 let place = Int.random(in: 0..<original.end, using: &random)
                 bytes[place] ^= UInt8.random(in: 1...255, using: &random)

@@ -4,8 +4,12 @@ import Simulator
 import Time
 
 extension QueueLife {
-    func require(_ condition: Bool, _ kind: Broken.Kind = .other, _ text: @autoclosure () -> String) throws {
+    func require(_ condition: Bool, _ kind: Broken.Kind, _ text: @autoclosure () -> String) throws {
         if !condition { throw Broken(kind: kind, description: text()) }
+    }
+
+    func require(_ condition: Bool, _ text: @autoclosure () -> String) throws {
+        try require(condition, .other, text())
     }
 
     func takeDamages() {

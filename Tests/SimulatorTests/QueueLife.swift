@@ -213,7 +213,7 @@ final class QueueLife {
             return
         }
         guard !disk.hasCrashed else { return }
-        for pair in histories.keys { histories[pair]?.durableLow = histories[pair]?.low ?? 1 }
+        for (pair, history) in histories { histories[pair]?.durableLow = history.low }
     }
 
     private func arm() {
@@ -247,7 +247,11 @@ final class QueueLife {
         owing = []
         if faults.crashesInCalls, chance(20) {
             disk.crashStep = disk.steps + Int.random(in: 0..<6, using: &random)
-            do { try open() } catch { note("  no start: \(error)") }
+            do {
+                try open()
+            } catch {
+                guard disk.hasCrashed else { throw error }
+            }
             guard disk.hasCrashed else {
                 disk.crashStep = nil
                 return try check(after: end)

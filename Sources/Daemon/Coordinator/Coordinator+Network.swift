@@ -86,7 +86,7 @@ extension Coordinator {
         case .cancel(let request): effects.append(.cancel(request: request))
         case .settle(let log, let through, let ledger):
             effects.append(.settle(destination: name, log, through: through, ledger))
-        case .proved: feed(index, .proved(by: nil), at: now)
+        case .proved(let address): feed(index, .proved(by: address), at: now)
         case .failed(let reason, let detail): feed(index, .failed(reason, detail), at: now)
         case .portal(let detail): feed(index, .portal(detail), at: now)
         case .checkEnded: feed(index, .checkEnded, at: now)

@@ -43,10 +43,12 @@ extension LoopThread {
         }
         upcoming = nil
         let changes = Configuration.changes(from: before, to: after)
-        let units = UnitMaker(loaded, newSnapshot, keeping: unitsKept(by: loaded), at: loop.now).units
+        let maker = UnitMaker(
+            loaded, newSnapshot, keeping: unitsKept(by: loaded), madeBefore: unitsMade, at: loop.now)
+        unitsMade = maker.made
         settings = loaded
         applyTrust()
-        perform(coordinator.replaceUnits(units, at: loop.now))
+        perform(coordinator.replaceUnits(maker.units, at: loop.now))
         log.log(.reloaded(changes: changes.map { "\($0)" }))
         endReload(
             .taken(

@@ -1,5 +1,5 @@
-internal import Queue
 internal import Posix
+internal import Queue
 internal import Reactor
 internal import Time
 

@@ -47,6 +47,7 @@ final class LoopThread {
     var asking: [(StatusReport) -> Void] = []
     /// Ends their waiting for the disk's thread.
     var patience: TimerToken?
+    var unitsMade: UInt64
     var isStopping = false
     var diskIsStopping = false
     var diskHasStopped = false
@@ -76,9 +77,10 @@ final class LoopThread {
         snapshot = parts.snapshot
         began = loop.now
         let admission = Admission(context: .init(connectionType: .unknown, closed: []))
-        let units = UnitMaker(parts.settings, parts.snapshot, at: loop.now).units
+        let maker = UnitMaker(parts.settings, parts.snapshot, madeBefore: 0, at: loop.now)
+        unitsMade = maker.made
         let newest = Dictionary(uniqueKeysWithValues: parts.snapshot.logs.map { ($0.name, $0.accepted) })
-        coordinator = Coordinator(units: units, admission: admission, newest: newest, at: loop.now)
+        coordinator = Coordinator(units: maker.units, admission: admission, newest: newest, at: loop.now)
         let wall = SynchronisedClock(loop)
         intake = IntakeServer(
             loop: loop, admission: admission, limits: IntakeLimits(parts.settings), clock: { wall.time })

@@ -42,7 +42,7 @@ package struct Destination: Sendable {
     let requests: RequestBuilding
     let readAheadBytes: Int
     var random: SplitMix64
-    var lastID: UInt64 = 0
+    var lastID: UInt64
     var connectionType = ConnectionType.unknown
 
     var permission = Permission.none
@@ -69,12 +69,14 @@ package struct Destination: Sendable {
     /// Delivery from the given positions; logs not named begin at sequence number 1.
     ///
     /// `bodyAllowanceBytes` is its share of the memory for bodies: the daemon divides 8 MiB among the destinations.
-    /// `seed` must be random at each start: batch ids come from it. `userAgent` is `uplinkd/VERSION`.
+    /// `seed` must be random at each start: batch ids come from it. `userAgent` is `uplinkd/VERSION`. Reads and
+    /// requests are numbered after `lastID`; the daemon keeps the numbers of its destinations apart.
     package init(
         settings: DestinationSettings, positions: [LogPosition], userAgent: String,
-        bodyAllowanceBytes: Int = 8 * 1_048_576, seed: UInt64
+        bodyAllowanceBytes: Int = 8 * 1_048_576, seed: UInt64, lastID: UInt64 = 0
     ) {
         self.settings = settings
+        self.lastID = lastID
         backlogs = positions.map { Backlog($0) }
         // Two places with a batch in flight and one prepared, and what was read for up to three lanes.
         let share = max(16 * 1_024, bodyAllowanceBytes / 7)

@@ -37,8 +37,13 @@ final class CursorFile {
         self.seal = seal
     }
 
-    /// Has the next sync make the file, though it holds no cursor yet.
-    func begin() { isDirty = true }
+    /// Has the next sync write a new file, though nothing has changed.
+    ///
+    /// What can be read of this one was perhaps never synced, or a sync of it failed, before the last run ended.
+    func renew() {
+        file = nil
+        isDirty = true
+    }
 
     /// Reads the file; what cannot be read counts as damaged.
     func load() -> Found {

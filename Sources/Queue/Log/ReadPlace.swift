@@ -13,6 +13,8 @@ struct ReadPlace {
     private(set) var sequence: UInt64
     private var walk: BatchWalk
     private var records: RecordWalk?
+    /// Of the batch that `records` walks.
+    private var epoch: UInt64 = 0
     private var context: AcceptContext
 
     /// What stands for a context whose bytes are damaged.
@@ -40,6 +42,7 @@ struct ReadPlace {
                 try enterBatch(&chunk, through: end)
                 continue
             }
+            chunk.epoch = epoch
             switch try records?.next() {
             case nil: records = nil
             case .record(let found, let index, let length):
@@ -64,7 +67,7 @@ struct ReadPlace {
             lose(sequence...min(end, found.header.first - 1), found.skippedFrom..<found.offset, &chunk)
         }
         guard sequence <= end, found.header.last >= sequence else { return }
-        chunk.epoch = found.header.epoch
+        epoch = found.header.epoch
         records = RecordWalk(walk.window, found.header, at: found.offset)
         let bytes = try walk.window.context(of: found.header, at: found.offset)?.bytes
         context = bytes.flatMap { AcceptContext(decoding: $0) } ?? Self.unknownContext
