@@ -119,6 +119,8 @@ final class DiskThread {
         } catch {
             replies.post(.readFailed(destination: destination, id: id, error))
         }
+        let damages = queue.takeDamages()
+        if !damages.isEmpty { replies.post(.damaged(damages)) }
     }
 
     private func sendSnapshot(at now: Instant) {
