@@ -24,6 +24,8 @@ enum DiskReply: Sendable {
     case committed(ordinal: UInt64, [CommitOutcome], [OpenBatch])
     case chunk(destination: String, id: UInt64, Chunk?)
     case readFailed(destination: String, id: UInt64, QueueError)
+    /// A read found damage that no earlier one had.
+    case damaged([RecoveryReport.Damage])
     case snapshot(QueueSnapshot)
     case settings(LoadedSettings)
     /// The destinations are taken; the snapshot has their cursors.

@@ -1,5 +1,5 @@
-internal import Queue
 internal import Posix
+internal import Queue
 internal import Reactor
 internal import Time
 
@@ -119,6 +119,8 @@ final class DiskThread {
         } catch {
             replies.post(.readFailed(destination: destination, id: id, error))
         }
+        let damages = queue.takeDamages()
+        if !damages.isEmpty { replies.post(.damaged(damages)) }
     }
 
     private func sendSnapshot(at now: Instant) {

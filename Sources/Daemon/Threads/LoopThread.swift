@@ -45,6 +45,8 @@ final class LoopThread {
     var reloading: [(ReloadVerdict) -> Void] = []
     /// Who waits for a fresh status.
     var asking: [(StatusReport) -> Void] = []
+    /// Ends their waiting for the disk's thread.
+    var patience: TimerToken?
     var unitsMade: UInt64
     var isStopping = false
     var diskIsStopping = false
@@ -156,6 +158,7 @@ final class LoopThread {
         case .readFailed(let destination, let id, let error):
             report(error)
             tell(.readFailed(destination: destination, read: id))
+        case .damaged(let damages): report(damages)
         case .snapshot(let snapshot): took(snapshot)
         case .settings(let settings): took(settings)
         case .destinations(let snapshot): destinationsTaken(snapshot)
