@@ -250,7 +250,7 @@ def test_the_watchdog_ends_a_frozen_loop_and_nothing_else(box):
     time.sleep(5)
     assert box.show("NRestarts") == "0", "being offline is healthy"
     process = box.show("MainPID")
-    box.exec("kill", "-STOP", process)
+    box.sh(f"kill -STOP {process}")
     waiting = LineClient(box.events, timeout=30)
     waiting.send(b'{"n":100}\n')
     until(lambda: box.show("NRestarts") == "1", 20, "systemd restarts it")
@@ -288,7 +288,7 @@ def test_the_journal_has_the_fields(box):
     assert down["UPLINK_REASON"] in ("refused", "reset")
     assert int(entries[FLUSHED]["UPLINK_EVENTS"]) == 20
     found = box.exec("journalctl", "-q", "UPLINK_DESTINATION=main", "UPLINK_STATE=unreachable", "-x", "-n", "1").stdout
-    assert "Destination main is unreachable" in found and "name servers" in found, "the catalog explains it"
+    assert "Destination main is unreachable" in found and "dns of its name" in found, "the catalog explains it"
 
 
 def test_stop_waits_for_no_collector(box):
