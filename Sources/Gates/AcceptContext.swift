@@ -28,6 +28,9 @@ package struct AcceptContext: Hashable, Sendable {
         self.closed = closed
     }
 
+    /// What stands where nothing is known.
+    package static let unknown = AcceptContext(connectionType: .unknown, closed: [])
+
     /// The gate that was closed for a destination; nil where it was open or not known.
     package func gate(of destination: String) -> Gate? { closed.first { $0.destination == destination }?.gate }
 

@@ -46,8 +46,18 @@ extension Queue {
     private func retirable(_ log: LogState) -> LogState.Segment? {
         guard let oldest = log.segments.first, let tip = log.tip, oldest.name.id < tip.segment else { return nil }
         let lows = cursors.lazy.filter { $0.key.log == log.name }.map(\.value.state.low)
-        guard let low = lows.min(), low > log.end(of: 0) else { return nil }
+        guard let low = lows.min(), low > log.end(of: 0), low > lastAcknowledgedInOldest(log) else { return nil }
         return oldest
+    }
+
+    /// The last event that was ever acknowledged from the oldest segment, as the next one's header says: where that one
+    /// was opened to commit again and cut off, it begins no later, and holds nothing.
+    private func lastAcknowledgedInOldest(_ log: LogState) -> UInt64 {
+        guard log.segments.count > 1, let next = try? header(of: log, 1) else {
+            return log.end(of: log.segments.count - 1)
+        }
+        guard let previous = next.previous, previous.segment == log.segments[0].name.id else { return 0 }
+        return previous.last
     }
 
     /// Unlinks a segment that all have passed, or makes it the spare; first the cursors that say so become durable.

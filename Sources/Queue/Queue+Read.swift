@@ -105,7 +105,7 @@ extension Queue {
         }
     }
 
-    private func header(of log: LogState, _ index: Int) throws(QueueError) -> SegmentHeader? {
+    func header(of log: LogState, _ index: Int) throws(QueueError) -> SegmentHeader? {
         let name = log.segments[index].name
         let source = try openFile(of: name, at: log.path(of: name))
         return try attempt(.read, log.path(of: name)) { () throws(Errno) in

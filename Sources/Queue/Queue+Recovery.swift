@@ -21,13 +21,14 @@ extension Queue {
             let names = try attempt(.list, LogState.folder) { () throws(Errno) in
                 try storage.names(in: LogState.folder)
             }
+            let areDurable = makeFoldersDurable()
             for text in names {
                 guard let name = LogName(text: text) else {
                     recovery.strays.append(LogState.folder + "/" + text)
                     continue
                 }
                 let log = LogState(name, epoch: randomBits())
-                log.directoryExists = true
+                log.directoryExists = areDurable
                 logs[name] = log
                 try listSegments(log)
             }
@@ -37,6 +38,20 @@ extension Queue {
         // The tails are read once all names are known, so that no segment id is given twice whatever fails.
         for log in logs.values.sorted(by: { $0.name.text < $1.name.text }) {
             do throws(QueueError) { try recoverTail(log) } catch { recovery.failures.append(error) }
+        }
+    }
+
+    /// A run that was killed may have made folders whose names are not durable yet.
+    private func makeFoldersDurable() -> Bool {
+        do throws(QueueError) {
+            try attempt(.synchronise, LogState.folder) { () throws(Errno) in
+                try storage.synchroniseDirectory("")
+                try storage.synchroniseDirectory(LogState.folder)
+            }
+            return true
+        } catch {
+            recovery.failures.append(error)
+            return false
         }
     }
 

@@ -30,7 +30,7 @@ package struct QueueOptions: Sendable {
         quarantineBytes = 64 << 20
     }
 
-    /// How far a log may make the queue grow, in bytes: bulk to 80 % of the maximum, urgent to all of it, others to 95 %.
+    /// How far a log may make the queue grow, in bytes: bulk to 80 % of the maximum, urgent to all, others to 95 %.
     func limit(of log: LogName) -> UInt64 {
         switch log {
         case .urgent: maximumBytes

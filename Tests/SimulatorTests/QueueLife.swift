@@ -61,6 +61,8 @@ final class QueueLife {
     var named: [LogName: [ClosedRange<UInt64>]] = [:]
     /// Acknowledged events that cannot be read any more.
     var lost: [LogName: Set<UInt64>] = [:]
+    /// Whether a process ended before it could tell what it found damaged.
+    var mayMissNames = false
     var crashes = 0
     /// Logs that have to commit before the disk loses what a failed sync took back.
     private var owing: Set<LogName> = []
@@ -98,6 +100,7 @@ final class QueueLife {
             try act()
             if disk.hasCrashed {
                 note("crash")
+                mayMissNames = true
                 try restart(after: chance(50) ? .kill : .powerCut)
             }
         }
@@ -257,6 +260,7 @@ final class QueueLife {
                 return try check(after: end)
             }
             note("  crash at start")
+            mayMissNames = true
             held = nil
             disk.restart(after: end)
         }

@@ -1,4 +1,6 @@
 import Posix
+import Simulator
+
 import Testing
 
 @Suite struct QueueSimulationTests {
@@ -14,6 +16,10 @@ import Testing
             do {
                 try life.run(operations: operations)
             } catch {
+                for path in life.disk.files {
+                    let c = life.disk.contents(of: path)
+                    life.note("FILE \(path) \(c.count) used \((c.lastIndex { $0 != 0 } ?? -1) + 1)")
+                }
                 let trace = life.trace.suffix(60).joined(separator: "\n")
                 Issue.record("seed \(seed): \(error)\n\(trace)")
                 return

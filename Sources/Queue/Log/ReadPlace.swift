@@ -1,7 +1,6 @@
 internal import Bytes
 internal import Gates
 internal import Posix
-internal import Reachability
 internal import Time
 
 /// Where a reader stands in a segment, so that the next chunk begins without a search.
@@ -17,15 +16,12 @@ struct ReadPlace {
     private var epoch: UInt64 = 0
     private var context: AcceptContext
 
-    /// What stands for a context whose bytes are damaged.
-    private static let unknownContext = AcceptContext(connectionType: .unknown, closed: [])
-
     /// A reader that has yet to look for `sequence` in the segment that `window` stands on.
     init(_ window: SegmentWindow, segment: UInt64, seal: UInt32, sequence: UInt64, end: Int) {
         self.segment = segment
         self.sequence = sequence
         walk = BatchWalk(window, segment: segment, seal: seal, from: Block.least, to: end)
-        context = Self.unknownContext
+        context = .unknown
     }
 
     /// Reads events up to `end` into a chunk, until it has `limit` bytes of them or four times as many were read.
@@ -70,7 +66,7 @@ struct ReadPlace {
         epoch = found.header.epoch
         records = RecordWalk(walk.window, found.header, at: found.offset)
         let bytes = try walk.window.context(of: found.header, at: found.offset)?.bytes
-        context = bytes.flatMap { AcceptContext(decoding: $0) } ?? Self.unknownContext
+        context = bytes.flatMap { AcceptContext(decoding: $0) } ?? .unknown
     }
 
     private mutating func lose(_ sequences: ClosedRange<UInt64>, _ bytes: Range<Int>, _ chunk: inout ChunkBuilder) {
@@ -133,9 +129,10 @@ struct ChunkBuilder {
                 context: contexts.count - 1))
     }
 
-    /// Takes over what another reader found of the lost events, if it is of the same epoch.
+    /// Takes over what another reader found of the lost events, if it is of the epoch of those that are there.
     mutating func rescue(_ other: ChunkBuilder) {
-        guard other.epoch == epoch else { return }
+        guard records.isEmpty || other.epoch == epoch else { return }
+        epoch = other.epoch
         let start = bytes.count
         let firstContext = contexts.count
         bytes += other.bytes

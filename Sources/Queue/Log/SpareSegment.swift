@@ -1,6 +1,6 @@
 internal import Posix
 
-/// The file `spare` of a log: its next segment, made ready ahead, so that a commit meets no new block of the file system.
+/// The file `spare` of a log: its next segment, made ready ahead, so that a commit needs no new blocks.
 final class SpareSegment {
     static let name = "spare"
     /// How much is zero-filled at once, bytes.
