@@ -16,6 +16,7 @@ DESTINATION_CHANGED = "50016b101025ff82772be866a38ba58c"
 DESTINATION_LOST = "01f7d7c2d8df85d21f29811ab0504694"
 FLUSHED = "1bb031f80f8d1eadcf133fc8dc2bb5fb"
 RELOAD_REFUSED = "72b43d702b00c9ed56da6e82b12ab819"
+RELOADED = "786157ebc537fb5a53522e7bf1761ad6"
 
 
 @pytest.fixture(scope="module")
@@ -369,3 +370,31 @@ def test_comes_back_after(box, how):
     until(lambda: collector.numbers() == list(range(310)), 20, "all events arrive, once, in order")
     ledger = box.destination()["ledger"]
     assert (ledger["accepted"], ledger["delivered"], ledger["queued"]) == (310, 310, 0)
+
+
+def test_a_killed_daemon_comes_back_and_its_clients_wait(box):
+    box.configure({"main": "http://127.0.0.1:9/"})
+    box.systemctl("start", "uplinkd")
+    box.post(range(50))
+    process = box.show("MainPID")
+    box.sh(f"kill -KILL {process}")
+    box.post([50])  # connects while nobody listens but systemd
+    assert box.show("MainPID") not in ("0", process)
+    assert box.show("NRestarts") == "1"
+    assert box.destination()["ledger"]["queued"] == 51
+
+
+def test_a_journal_that_ends_takes_nothing_with_it(box):
+    box.configure({"main": "http://127.0.0.1:9/"})
+    box.systemctl("start", "uplinkd")
+
+    def reloads_told():
+        return sum(entry.get("MESSAGE_ID") == RELOADED for entry in box.journal())
+
+    for signal in ("TERM", "KILL"):
+        before = reloads_told()
+        box.sh(f"systemctl kill -s {signal} systemd-journald")
+        box.post([1])
+        until(lambda: box.systemctl("reload", "uplinkd") and reloads_told() > before, 10, "lines are written again")
+    assert box.show("NRestarts") == "0"
+    assert box.status()["intake"]["accepted"] == 2
