@@ -187,7 +187,8 @@ struct FailureTests {
         let silent = try SilentListener(address: 0x7F00_0002, port: rig.server.port)
         let addresses = try [#require(IPAddress([127, 0, 0, 2]))] + Rig.loopback
         let id = try rig.send(
-            url: "http://collector.invalid:\(silent.port)/", connectTimeout: .milliseconds(600), addresses: addresses)
-        #expect(try rig.outcome(of: id)?.answer?.status == 200)
+            url: "http://collector.invalid:\(silent.port)/", connectTimeout: .seconds(3), addresses: addresses)
+        let outcome = try rig.outcome(of: id)
+        #expect(outcome?.answer?.status == 200, "\(String(describing: outcome))")
     }
 }
