@@ -45,11 +45,10 @@ CURLcode ccurl_set_callbacks(
     return failed;
 }
 
-static int prepare_socket(void *context, curl_socket_t socket, curlsocktype purpose) {
-    (void)purpose;
+int ccurl_prepare_socket(curl_socket_t socket, uint32_t user_timeout_milliseconds) {
     int family = 0;
     socklen_t length = sizeof family;
-    unsigned int user_timeout = (unsigned int)(uintptr_t)context;
+    unsigned int user_timeout = user_timeout_milliseconds;
     if (fcntl(socket, F_SETFD, FD_CLOEXEC) < 0) return CURL_SOCKOPT_ERROR;
     if (getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &length) < 0) return CURL_SOCKOPT_ERROR;
     if (family == AF_UNIX) return CURL_SOCKOPT_OK;
@@ -58,10 +57,9 @@ static int prepare_socket(void *context, curl_socket_t socket, curlsocktype purp
     return CURL_SOCKOPT_OK;
 }
 
-CURLcode ccurl_prepare_sockets(CURL *easy, uint32_t user_timeout_milliseconds) {
-    CURLcode failed = curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, prepare_socket);
-    if (failed) return failed;
-    return curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, (void *)(uintptr_t)user_timeout_milliseconds);
+CURLcode ccurl_set_made(CURL *easy, ccurl_made_callback made, void *context) {
+    CURLcode failed = curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, made);
+    return failed ? failed : curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, context);
 }
 
 static int refuse_look_up(void *resolver, void *reserved, void *context) {

@@ -4,9 +4,6 @@ internal import Delivery
 internal import Time
 
 extension Transfer {
-    /// How long the kernel waits for the peer to acknowledge what was sent.
-    private static let userTimeoutMilliseconds: UInt32 = 20_000
-
     private static let oneSendLimit = 65_536
     /// A connection that has idled longer is not used again.
     private static let connectionAgeSeconds = 30
@@ -42,7 +39,6 @@ extension Transfer {
         easy.set(CURLOPT_CAINFO, nil)
         easy.set(CURLOPT_CAPATH, nil)
         easy.set(CURLOPT_MAXAGE_CONN, Self.connectionAgeSeconds)
-        easy.check(unsafe ccurl_prepare_sockets(easy.raw, Self.userTimeoutMilliseconds))
     }
 
     private func setBody() {

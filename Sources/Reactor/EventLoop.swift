@@ -75,10 +75,10 @@ package final class EventLoop {
         try epoll.modify(slots[registration.slot].descriptor, interest, token: registration.token)
     }
 
-    /// Stops watching a descriptor; call it before the descriptor is closed.
-    package func deregister(_ registration: Registration) {
+    /// Stops watching a descriptor; call it before the descriptor is closed, unless it `mayBeClosed` by others.
+    package func deregister(_ registration: Registration, mayBeClosed: Bool = false) {
         precondition(isCurrent(registration))
-        try? epoll.remove(slots[registration.slot].descriptor)
+        try? epoll.remove(slots[registration.slot].descriptor, mayBeClosed: mayBeClosed)
         slots[registration.slot].handler = nil
         slots[registration.slot].descriptor = -1
         free.append(registration.slot)
