@@ -266,14 +266,14 @@ struct MachineTests {
         rig.run(to: 190)
         var undisturbed = rig
         undisturbed.run(to: 300)
-        rig.handle(.wanted)
+        rig.tell(.wanted)
         rig.run(to: 300)
         #expect(rig.checks(since: 190).first == 190)
         #expect(rig.checks(since: 191) == undisturbed.checks(since: 191))
         rig.destination = .answers
         rig.run(to: 400)
         let checks = rig.checks().count
-        rig.handle(.wanted)
+        rig.tell(.wanted)
         rig.run(to: 410)
         #expect(rig.checks().count == checks, "nothing is checked while reachable")
     }
