@@ -1,6 +1,7 @@
 /// A small seeded random number generator: the same seed gives the same numbers.
 ///
-/// For jitter and tests, not for secrets. Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+/// For jitter and tests, not for secrets. Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
+/// 2014.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -16,6 +16,8 @@ package struct IntakeLimits: Sendable, Hashable {
     package var bodyTimeout: Duration = .seconds(60)
     /// How long input is read and dropped after a last answer, so that the client comes to read it.
     package var lingerTimeout: Duration = .seconds(2)
+    /// The same while the daemon stops.
+    package var stopLingerTimeout: Duration = .milliseconds(500)
     /// Bytes that all unfinished requests and lines hold together.
     package var unfinishedBytes = 8 * 1_048_576
 

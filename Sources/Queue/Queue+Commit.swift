@@ -49,7 +49,7 @@ extension Queue {
     private func commit(
         _ group: [Int], of batches: inout [OpenBatch], to log: LogState, _ moment: Moment
     ) throws(QueueError) {
-        try writeFormat()
+        try completeStart()
         do throws(QueueError) {
             try write(group, of: &batches, to: log, moment)
         } catch {

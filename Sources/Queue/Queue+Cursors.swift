@@ -37,7 +37,7 @@ extension Queue {
 
     /// Makes all cursors durable; true to `cursorsFailing` while that fails.
     package func synchroniseCursors() throws(QueueError) {
-        try writeFormat()
+        try completeStart()
         try cursorFile.synchronise()
         cursorsDirtySince = nil
     }

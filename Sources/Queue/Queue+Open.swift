@@ -26,10 +26,13 @@ extension Queue {
         let queue = Queue(
             storage, options, destinations, format, lock: lock, randomBits: randomBits, clock: clock)
         queue.recovery.failures = failures
-        if existing == nil {
-            queue.recovery.isNew = true
-            queue.unwrittenFormat = format
-            do throws(QueueError) { try queue.writeFormat() } catch { queue.recovery.failures.append(error) }
+        queue.recovery.isNew = existing == nil
+        queue.unwrittenFormat = existing == nil ? format : nil
+        do throws(QueueError) {
+            try queue.completeStart()
+        } catch {
+            queue.commitFailure = error
+            queue.recovery.failures.append(error)
         }
         queue.recover(names: names)
         return queue
@@ -101,9 +104,30 @@ extension Queue {
         }
     }
 
-    /// Makes an empty directory a queue, by a file that is whole before it has its name.
-    func writeFormat() throws(QueueError) {
+    /// Takes the lock and makes an empty directory a queue; before each commit, where a full or read-only disk has kept
+    /// the start from it.
+    ///
+    /// - Throws: `locked` where another daemon came first; its queue is left alone.
+    func completeStart() throws(QueueError) {
+        if lock == nil {
+            var failures: [QueueError] = []
+            let taken = try Self.takeLock(storage, &failures)
+            guard let taken else { throw failures.first ?? .locked(path: storage.root) }
+            lock = taken
+        }
         guard let format = unwrittenFormat else { return }
+        if (try? storage.status(of: Self.formatPath)) != nil {
+            lock = nil
+            throw .locked(path: storage.root)
+        }
+        try write(format)
+        unwrittenFormat = nil
+        cursorFile.renew()
+        do throws(QueueError) { try cursorFile.synchronise() } catch {}
+    }
+
+    /// Writes FORMAT, whole before it has its name.
+    private func write(_ format: FormatPage) throws(QueueError) {
         try attempt(.create, Self.newFormatPath) { () throws(Errno) in
             let file = try storage.open(Self.newFormatPath, .create)
             try file.write(format.encoded, in: 0..<FormatPage.size, at: 0)
@@ -111,6 +135,5 @@ extension Queue {
             try storage.rename(Self.newFormatPath, to: Self.formatPath)
             try storage.synchroniseDirectory("")
         }
-        unwrittenFormat = nil
     }
 }

@@ -37,7 +37,7 @@ extension Queue {
             quarantined: [sequence...end])
     }
 
-    private func fill(
+    func fill(
         _ builder: inout ChunkBuilder, _ log: LogState, _ index: Int, from sequence: UInt64, through end: UInt64,
         limit: Int
     ) throws(QueueError) {

@@ -90,6 +90,7 @@ package struct ReachabilityMachine: Sendable {
         case .failed(let reason, let text): failed(reason, text, at: now, &effects)
         case .checkEnded: checkEnded(at: now, &effects)
         case .resumed: resumed(at: now, &effects)
+        case .wanted: wanted(&effects)
         case .timer: timer(at: now, &effects)
         }
         return effects

@@ -126,6 +126,9 @@ package final class StreamConnection: ReadyHandler {
         flush()
     }
 
+    /// Reads what has come, at most `readLimit` bytes, without waiting for the loop's next turn.
+    package func readAtOnce() { receive() }
+
     /// Closes at once.
     package func close() {
         guard isOpen else { return }

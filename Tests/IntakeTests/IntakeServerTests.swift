@@ -203,7 +203,9 @@ struct IntakeServerTests {
     }
 
     @Test func stopsWithEveryAnswerGiven() throws {
-        let rig = try ServerRig()
+        var limits = IntakeLimits()
+        limits.stopLingerTimeout = .milliseconds(20)
+        let rig = try ServerRig(limits)
         rig.disk = .stuck
         let waiting = try rig.connect()
         waiting.send("{}\n{}\n")
@@ -223,6 +225,43 @@ struct IntakeServerTests {
         #expect(try answers(in: half.text).map(\.status) == [503])
         #expect(idle.text == "" && idle.hasEnded && waiting.hasEnded && http.hasEnded)
         #expect(throws: Errno.connectionRefused) { _ = try Socket.connectUnix(rig.path) }
+    }
+
+    @Test func stopsWithWhatWasSentBeforeItTaken() throws {
+        let rig = try ServerRig()
+        let (lines, http, new) = (try rig.connect(), try rig.connect(), try rig.connect())
+        lines.send("{}\n")
+        http.send(post("{}"))
+        try rig.turn { lines.text == "{\"accepted\":1}\n" && rig.stored.count == 2 }
+        lines.send("{}\n{}\n{")
+        http.send(post("[{},{}]"))
+        new.send("{}\n")
+        rig.server.stop()
+        try rig.turn { rig.stored.count == 7 }
+        #expect(rig.stored.count == 7)
+        lines.send("}\n{}\n")
+        http.send(post("{}"))
+        try rig.turn { http.text.isEmpty }
+        #expect(lines.text.hasPrefix("{\"accepted\":1}\n{\"accepted\":3}\n{\"error\":{\"line\":4,\"status\":503"))
+        #expect(try answers(in: http.text).map(\.status) == [202, 202])
+        #expect(new.text.hasPrefix("{\"accepted\":1}\n"))
+        for client in [lines, http, new] { #expect(client.hasEnded && !client.isReset) }
+        #expect(rig.stored.count == 7)
+        for client in [lines, http, new] { client.close() }
+        try rig.turn { rig.server.isDrained }
+        #expect(rig.server.isDrained)
+    }
+
+    @Test func aStopWaitsOnlyShortlyForClientsToClose() throws {
+        var limits = IntakeLimits()
+        limits.stopLingerTimeout = .milliseconds(20)
+        let rig = try ServerRig(limits)
+        let idle = try rig.connect()
+        try rig.turn { rig.server.statistics.connections == 1 }
+        rig.server.stop()
+        #expect(!rig.server.isDrained)
+        try rig.turn { rig.server.isDrained }
+        #expect(rig.server.isDrained && idle.text.isEmpty && idle.hasEnded)
     }
 
     @Test func manyClientsGetTheirOwnAnswers() throws {

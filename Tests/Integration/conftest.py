@@ -4,7 +4,9 @@ import tempfile
 
 import pytest
 
-import harness
+pytest.register_assert_rewrite("harness", "intake_box")
+
+import harness  # noqa: E402
 
 
 @pytest.fixture

@@ -362,9 +362,9 @@ class NamespaceCollector:
 
 
 def enter(namespace):
-    """Moves this thread into a network namespace."""
+    """Moves this thread into a network namespace, given by its name or the path of its file."""
     import ctypes
 
-    with open(f"/run/netns/{namespace}") as file:
+    with open(os.path.join("/run/netns", namespace)) as file:
         if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), 0x40000000):
             raise OSError(ctypes.get_errno(), "setns")

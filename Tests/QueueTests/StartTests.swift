@@ -127,4 +127,44 @@ import Time
         #expect(bench.queue.snapshot.storage == .good)
         #expect(try bench.drain().events == bench.accepted[.normal])
     }
+
+    private static func readOnly(_ call: MemoryStorage.Call) -> Errno? {
+        switch call {
+        case .open, .write, .createDirectory, .rename, .unlink: .readOnly
+        default: nil
+        }
+    }
+
+    @Test func anEmptyReadOnlyDirectoryBecomesAQueueOnceItCanBeWritten() throws {
+        let storage = MemoryStorage()
+        storage.fault = Self.readOnly
+        let bench = try Bench(storage)
+        #expect(bench.queue.snapshot.storage == .failing)
+        #expect(storage.files.isEmpty)
+        storage.fault = nil
+        bench.commit(batches: [2])
+        #expect(bench.queue.snapshot.storage == .good)
+        #expect(throws: QueueError.locked(path: "/queue")) { try open(storage) }
+        // What is settled now is known after a kill, though nothing was synced.
+        #expect(try bench.drain().events.count == 2)
+        try bench.restart(clean: false)
+        #expect(try bench.drain().events.isEmpty)
+    }
+
+    @Test func aQueueThatAnotherDaemonMadeMeanwhileIsLeftAlone() throws {
+        let storage = MemoryStorage()
+        storage.fault = Self.readOnly
+        let late = try Bench(storage)
+        storage.fault = nil
+        let other = try Bench(storage)
+        other.commit(batches: [2])
+        for isRunning in [true, false] {
+            if !isRunning { other.queue.close() }
+            let before = storage.files.mapValues(\.bytes)
+            var batches = [late.batch(.normal, [late.event(300)])]
+            let outcomes = late.queue.commit(&batches, at: WallTime(milliseconds: 0), age: 0)
+            #expect(outcomes == [.refused(.locked(path: "/queue"))])
+            #expect(storage.files.mapValues(\.bytes) == before)
+        }
+    }
 }

@@ -90,6 +90,7 @@ struct NoticeTests {
         .networkChanged(from: "wifi", to: "none"), .netlinkUnavailable("EPERM"),
         .storageFailed(.noSpace, file: "normal/1.seg", offset: 4_096), .storageCured(after: .seconds(100)),
         .diskSlow(.seconds(1)), .tornTail(file: "normal/1.seg", bytes: 77),
+        .tornTail(file: "normal/1.seg", bytes: 77, sequences: 8...9),
         .eventsQuarantined(log: "normal", file: "1.seg", offset: 5, first: "1", last: "2", events: 2),
         .cursorReset(destination: "main", log: "normal", first: 1), .recovered(events: 10, took: .milliseconds(20)),
         .queueFilling(percent: 80, events: 5, bytes: 6), .intakeRefused(reason: "full", count: 3, within: .seconds(60)),

@@ -4,7 +4,7 @@ internal import JSON
 package import Posix
 package import Reactor
 
-/// A small collector to try deliveries with: takes any JSON by POST or PUT, and gives each event to `print` as a line.
+/// A small collector to try deliveries with: takes any JSON by POST or PUT, and gives each event to `emit` as a line.
 package final class Collector {
     private static let bodyLimit = 16 << 20
     private static let decompressedLimit = 64 << 20
@@ -12,14 +12,14 @@ package final class Collector {
     /// Events taken so far.
     package private(set) var received: UInt64 = 0
 
-    private let print: ([UInt8]) -> Void
+    private let emit: ([UInt8]) -> Void
     private var server: HTTPServer?
 
     /// Takes over a listening socket.
     package init(
-        taking socket: consuming FileDescriptor, on loop: EventLoop, print: @escaping ([UInt8]) -> Void
+        taking socket: consuming FileDescriptor, on loop: EventLoop, emit: @escaping ([UInt8]) -> Void
     ) throws(Errno) {
-        self.print = print
+        self.emit = emit
         var limits = HTTPServerLimits()
         limits.connections = 64
         limits.bodyBytes = Self.bodyLimit
@@ -41,7 +41,7 @@ package final class Collector {
         }
         do throws(CollectorError) {
             for line in try Self.lines(head, body) {
-                print(line)
+                emit(line)
                 received += 1
             }
             return receipt

@@ -66,7 +66,9 @@ package struct Coordinator {
         case .resolved(let host, let addresses, let failure): resolved(host, addresses, failure, at: now)
         case .resumed: for index in units.indices { feed(index, .resumed, at: now) }
         case .timer: timer(at: now)
-        case .flush(let name): feed(name, .flush, at: now)
+        case .flush(let name):
+            feed(name, .flush, at: now)
+            feed(name, reachability: .wanted, at: now)
         case .stop: stop(at: now)
         }
         return takeEffects()

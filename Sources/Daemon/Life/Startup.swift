@@ -139,7 +139,7 @@ struct Startup {
         log.flushAndStop(atMost: .seconds(2))
         manager.failed(status: error.sentence, errno: error.errno)
         if error.exitStatus == .configuration, Process.environment("LISTEN_FDS") != nil {
-            // A client that waits on the socket would start the daemon at once again, until systemd gives the socket up.
+            // A client that waits on the socket starts the daemon again at once, until systemd gives the socket up.
             Clock.sleep(.seconds(1))
         }
         return error.exitStatus

@@ -1,5 +1,5 @@
-internal import Queue
 internal import Posix
+internal import Queue
 internal import Time
 
 /// The queue's age clock: the boot clock summed over the daemon's runs, in milliseconds.

@@ -24,7 +24,11 @@ enum DiskReply: Sendable {
     case committed(ordinal: UInt64, [CommitOutcome], [OpenBatch])
     case chunk(destination: String, id: UInt64, Chunk?)
     case readFailed(destination: String, id: UInt64, QueueError)
+    /// A read found damage that no earlier one had.
+    case damaged([RecoveryReport.Damage])
     case snapshot(QueueSnapshot)
+    /// The answer to a question for how the queue stands; for each destination how long its oldest event has waited.
+    case answer(QueueSnapshot, oldest: [String: Duration])
     case settings(LoadedSettings)
     /// The destinations are taken; the snapshot has their cursors.
     case destinations(QueueSnapshot)

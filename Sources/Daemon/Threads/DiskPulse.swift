@@ -1,7 +1,7 @@
 internal import Posix
 internal import Time
 
-/// Since when the disk's thread has been in the work at hand; the watchdog and status look at it from the loop's thread.
+/// Since when the disk's thread has been in the work at hand; looked at from the loop's thread.
 final class DiskPulse: Sendable {
     private let began = Lock<Instant?>(nil)
 

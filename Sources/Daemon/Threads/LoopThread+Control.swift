@@ -22,11 +22,16 @@ extension LoopThread: ControlDelegate {
         asking.append(done)
         guard asking.count == 1 else { return }
         requests.post(.snapshot)
-        loop.schedule(at: loop.now + .seconds(1)) { [weak self] in self?.answerStatus() }
+        patience = loop.schedule(at: loop.now + .seconds(1)) { [weak self] in
+            self?.patience = nil
+            self?.answerStatus()
+        }
     }
 
     func answerStatus() {
         guard !asking.isEmpty else { return }
+        if let patience { loop.cancel(patience) }
+        patience = nil
         let waiting = asking
         asking = []
         let report = StatusAssembly(self).report

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Posix
 internal import Queue
 internal import Reactor
@@ -24,7 +25,6 @@ extension LoopThread {
         default: break
         }
         perform([.statusChanged])
-        answerStatus()
     }
 
     /// Tells of an error of the disk, with its number, file and offset.
@@ -33,19 +33,25 @@ extension LoopThread {
         log.log(.storageFailed(errno, file: path, offset: Int64(offset)))
     }
 
+    /// Names what cannot be read; what a copy has made good needs no word.
+    func report(_ damages: [RecoveryReport.Damage]) {
+        for damage in damages {
+            let file = "\(damage.log.text)/\(Hexadecimal.digits(damage.segment).text)"
+            if damage.kind == .tornTail {
+                log.log(.tornTail(file: file, bytes: Int64(damage.length), sequences: damage.sequences))
+            } else if let sequences = damage.sequences {
+                log.log(
+                    .eventsQuarantined(
+                        log: damage.log.text, file: file, offset: Int64(damage.offset),
+                        first: "\(sequences.lowerBound)", last: "\(sequences.upperBound)",
+                        events: UInt64(sequences.count)))
+            }
+        }
+    }
+
     /// Tells what the start found.
     func report(_ recovery: RecoveryReport) {
-        for damage in recovery.damages {
-            let file = "\(damage.log.text)/\(damage.segment)"
-            guard let sequences = damage.sequences else {
-                if damage.kind == .tornTail { log.log(.tornTail(file: file, bytes: Int64(damage.length))) }
-                continue
-            }
-            log.log(
-                .eventsQuarantined(
-                    log: damage.log.text, file: file, offset: Int64(damage.offset), first: "\(sequences.lowerBound)",
-                    last: "\(sequences.upperBound)", events: UInt64(sequences.count)))
-        }
+        report(recovery.damages)
         for reset in recovery.cursorsReset {
             log.log(.cursorReset(destination: reset.destination, log: reset.log.text, first: reset.low))
         }

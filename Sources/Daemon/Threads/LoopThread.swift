@@ -41,10 +41,14 @@ final class LoopThread {
     var coordinator: Coordinator
     var settings: LoadedSettings
     var snapshot: QueueSnapshot
+    /// How long the oldest event of each destination has waited, as of the last question.
+    var oldestAges: [String: Duration] = [:]
     var control: ControlServer?
     var reloading: [(ReloadVerdict) -> Void] = []
     /// Who waits for a fresh status.
     var asking: [(StatusReport) -> Void] = []
+    /// Ends their waiting for the disk's thread.
+    var patience: TimerToken?
     var unitsMade: UInt64
     var isStopping = false
     var diskIsStopping = false
@@ -156,7 +160,12 @@ final class LoopThread {
         case .readFailed(let destination, let id, let error):
             report(error)
             tell(.readFailed(destination: destination, read: id))
+        case .damaged(let damages): report(damages)
         case .snapshot(let snapshot): took(snapshot)
+        case .answer(let snapshot, let oldest):
+            oldestAges = oldest
+            took(snapshot)
+            answerStatus()
         case .settings(let settings): took(settings)
         case .destinations(let snapshot): destinationsTaken(snapshot)
         case .stopped: diskHasStopped = true

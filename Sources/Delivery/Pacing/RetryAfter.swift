@@ -31,7 +31,8 @@ enum HTTPDate {
 
     /// The time that a text of any of the three forms names; nil for anything else.
     ///
-    /// The day's name is not looked at: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
+    /// The day's name is not looked at: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`,
+    /// `Sun Nov  6 08:49:37 1994`.
     static func time(_ text: String) -> WallTime? {
         let words = text.split { $0 == " " || $0 == "-" }.map(String.init)
         switch words.count {

@@ -81,12 +81,14 @@ final class IntakeConnection {
         send()
     }
 
-    /// Takes no more; ends once what was taken is answered.
+    /// Takes what its client has sent already, and no more; ends once that is answered.
     func stop(_ refusal: Refusal) {
+        stream.readAtOnce()
+        guard stream.isOpen else { return }
         switch phase {
         case .http: http.stop(refusal, isInHead: stream.inputCount > 0, &server.turn)
         case .lines: lines.stop(refusal, &server.turn)
-        case .silent, .turnedAway, .ending: return stream.close()
+        case .silent, .turnedAway, .ending: return end()
         }
         send()
         work()
@@ -183,8 +185,8 @@ final class IntakeConnection {
         http = HTTPSession()
         server.release(self)
         stream.isReadingPaused = false
-        if stream.hasInputEnded || server.isStopping { return stream.closeAfterFlush() }
-        setDeadline(server.limits.lingerTimeout)
+        if stream.hasInputEnded { return stream.closeAfterFlush() }
+        setDeadline(server.isStopping ? server.limits.stopLingerTimeout : server.limits.lingerTimeout)
         stream.endOutputAfterFlush()
         if stream.isOpen { drop() }
     }

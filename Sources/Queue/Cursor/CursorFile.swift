@@ -140,10 +140,15 @@ final class CursorFile {
     private func rewrite() throws(Errno) {
         let pairs = max(Self.leastPairs, (slots.count + CursorSlot.perPair - 1) / CursorSlot.perPair)
         var image = [UInt8](repeating: 0, count: pairs * Self.pairSize)
-        for (index, slot) in slots.enumerated() {
-            guard let slot else { continue }
-            let offset = CursorSlot.offset(of: index, generation: slot.generation)
-            image.replaceSubrange(offset..<offset + CursorSlot.size, with: slot.encode(seal: seal))
+        for index in slots.indices {
+            // Both copies, so that damage to one of them costs nothing from the beginning.
+            for _ in 0..<2 {
+                guard var slot = slots[index] else { break }
+                slot.generation += 1
+                slots[index] = slot
+                let offset = CursorSlot.offset(of: index, generation: slot.generation)
+                image.replaceSubrange(offset..<offset + CursorSlot.size, with: slot.encode(seal: seal))
+            }
         }
         do throws(Errno) { try storage.unlink(Self.newPath) } catch  where error == .noEntry {}
         let new = try storage.open(Self.newPath, .createNew)

@@ -17,9 +17,15 @@ extension Notice {
 
     package static func diskSlow(_ span: Duration) -> Notice { Notice(.diskSlow, [.seconds: seconds(span)]) }
 
-    /// The last batch of a segment was never completed; `bytes` of it are passed over.
-    package static func tornTail(file: String, bytes: Int64) -> Notice {
-        Notice(.tornTail, [.file: file, .bytes: String(bytes)])
+    /// The last batch of a segment was never completed; `bytes` of it are passed over, with the events in them if
+    /// their sequence numbers are known.
+    package static func tornTail(file: String, bytes: Int64, sequences: ClosedRange<UInt64>? = nil) -> Notice {
+        Notice(
+            .tornTail,
+            [
+                .file: file, .bytes: String(bytes), .first: sequences.map { String($0.lowerBound) },
+                .last: sequences.map { String($0.upperBound) },
+            ])
     }
 
     /// Events that cannot be read; `first` and `last` are event ids or sequence numbers, `offset` in bytes.

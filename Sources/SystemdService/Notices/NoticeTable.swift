@@ -193,10 +193,10 @@ extension NoticeKind {
             action: "Look at the device: `iostat`, `dmesg`, SMART."
         ),
         .tornTail: NoticeEntry(
-            priority: .info, distinguishedBy: [.file],
+            priority: .info, distinguishedBy: [.file, .first],
             text: """
                 The end of @UPLINK_FILE@ was torn by an interruption; @UPLINK_BYTES@ bytes that were never \
-                acknowledged are passed over
+                acknowledged are passed over[, events @UPLINK_FIRST@ to @UPLINK_LAST@]
                 """,
             meaning: """
                 A crash or a power cut came in the midst of a write. No client was told that these bytes were safe.
