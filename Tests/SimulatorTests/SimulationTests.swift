@@ -15,7 +15,9 @@ import Testing
             do {
                 try simulation.run()
             } catch {
-                Issue.record("UPLINKD_SIM_SEED=\(seed): \(error)\n\(simulation.trace.joined(separator: "\n"))")
+                let replay = Simulation(seed: seed, tracing: true)
+                try? replay.run()
+                Issue.record("UPLINKD_SIM_SEED=\(seed): \(error)\n\(replay.trace.joined(separator: "\n"))")
                 return
             }
             tally += simulation.tally

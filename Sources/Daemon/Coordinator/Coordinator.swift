@@ -94,13 +94,18 @@ package struct Coordinator {
     }
 
     private mutating func timer(at now: Instant) {
-        if settle.take(at: now) {
-            for index in units.indices { evaluate(index, resolving: false, at: now) }
-        }
         refuseWhileDiskIsSlow(at: now)
+        // Delivery's turn comes with the next timer, at once, when the kernel has told whether there is a path.
+        guard !settle.take(at: now) else {
+            for index in units.indices { evaluate(index, resolving: false, at: now) }
+            return
+        }
         for index in units.indices {
-            if let due = units[index].reachability.deadline, due <= now { feed(index, .timer, at: now) }
-            if let due = units[index].delivery.deadline, due <= now { feed(index, delivery: .timer, at: now) }
+            if let due = units[index].reachability.deadline, due <= now {
+                feed(index, .timer, at: now)
+            } else if let due = units[index].delivery.deadline, due <= now {
+                feed(index, delivery: .timer, at: now)
+            }
         }
     }
 

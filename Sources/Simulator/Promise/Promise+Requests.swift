@@ -130,7 +130,7 @@ extension Promise {
         _ flight: SimulatedProcess.Flight, _ outcome: TransportOutcome, _ coordinator: Coordinator, at now: Instant
     ) {
         let name = flight.request.destination
-        note("\(name): \(flight.request.id) ended, \(outcome)")
+        note("\(name): \(flight.request.id) ended, \(Self.words(for: outcome))")
         var isDelivered = false
         var isProof = false
         if case .answer(let answer) = outcome {
@@ -147,6 +147,13 @@ extension Promise {
         guard !(flight.request.isCheck ? isProof : isDelivered) else { return }
         tracks[name]?.disturbances += 1
         if !flight.request.isCheck { tracks[name]?.markedThrough = newest }
+    }
+
+    private static func words(for outcome: TransportOutcome) -> String {
+        switch outcome {
+        case .answer(let answer): "answer \(answer.status)"
+        case .failed(let failure): failure.reason.rawValue
+        }
     }
 
     func cancelled(_ flight: SimulatedProcess.Flight, at now: Instant) {

@@ -14,6 +14,11 @@ extension Promise {
         tracks[name] = track
     }
 
+    func sleeps(until instant: Instant) {
+        note("sleep")
+        wokeAt = instant
+    }
+
     /// What the coordinator made of an event.
     func told(
         _ event: CoordinatorEvent, _ effects: [CoordinatorEffect], _ coordinator: Coordinator, at now: Instant
@@ -21,7 +26,6 @@ extension Promise {
         switch event {
         case .answered: break
         case .resumed:
-            wokeAt = now
             for name in tracks.keys { tracks[name]?.idleSince = now }
         case .cursors: for name in tracks.keys { tracks[name]?.disturbances += 1 }
         default: require(answering == nil, "an answer was not told")

@@ -13,6 +13,7 @@ final class Promise {
     /// The first thing that was not as promised.
     private(set) var broken: String?
     private(set) var trace: [String] = []
+    private let isTracing: Bool
 
     /// Events that a process took, by number.
     var posts: [Int: Post] = [:]
@@ -93,7 +94,8 @@ final class Promise {
         var attempts: Int
     }
 
-    init(_ settings: SimulationSettings) {
+    init(_ settings: SimulationSettings, tracing: Bool) {
+        isTracing = tracing
         self.settings = settings
         tracks = Dictionary(uniqueKeysWithValues: settings.destinations.map { ($0.name, Track()) })
     }
@@ -107,7 +109,7 @@ final class Promise {
     }
 
     func note(_ text: @autoclosure () -> String) {
-        guard let simulation else { return }
+        guard isTracing, let simulation else { return }
         trace.append("\((simulation.now - Instant(nanoseconds: 1_000_000_000_000)).inSeconds) \(text())")
         if trace.count > 2_000 { trace.removeFirst(1_000) }
     }

@@ -42,8 +42,8 @@ package final class Simulation {
 
     /// In which everything must be delivered once nothing is wrong any more: holds are tried again after 15 minutes.
     private static let drainLimit = Duration.seconds(3_600)
-    /// The most steps at one instant.
-    private static let stepsAtOnce = 5_000
+    /// The most times that the daemon's timer may run at one instant.
+    private static let timersAtOnce = 20
 
     private enum Step {
         case world((Simulation) -> Void)
@@ -69,21 +69,21 @@ package final class Simulation {
     package private(set) var tally = Tally()
 
     private var agenda = Agenda<Step>()
-    private var stepsNow = 0
+    private var timersNow = 0
 
-    /// The same seed gives the same life.
-    package init(seed: UInt64) {
+    /// The same seed gives the same life, `tracing` or not.
+    package init(seed: UInt64, tracing: Bool = false) {
         random = SplitMix64(seed: seed)
         settings = SimulationSettings(&random)
         disk = SimulatedDisk(seed: seed ^ 0xD15C, physicalBlock: 512)
         let names = settings.destinations.map(\.name)
         collectors = Dictionary(uniqueKeysWithValues: names.map { ($0, SimulatedCollector()) })
-        promise = Promise(settings)
+        promise = Promise(settings, tracing: tracing)
         promise.simulation = self
     }
 
-    /// The last things that happened.
-    package var trace: ArraySlice<String> { promise.trace.suffix(120) }
+    /// The last things that happened; empty without tracing.
+    package var trace: ArraySlice<String> { promise.trace.suffix(160) }
 
     var wall: WallTime { WallTime(milliseconds: 1_700_000_000_000 + now.nanoseconds / 1_000_000) }
 
@@ -125,13 +125,14 @@ package final class Simulation {
             now = end
             return
         }
-        stepsNow = due > now ? 0 : stepsNow + 1
-        guard stepsNow < Self.stepsAtOnce else { throw Broken(description: "time stands still: \(promise.situation)") }
+        if due > now { timersNow = 0 }
         now = due
         tally.steps += 1
         if let next = agenda.next, next <= due, timer > due || chance(50) {
             if let item = agenda.take() { run(item) }
         } else {
+            timersNow += 1
+            promise.require(timersNow <= Self.timersAtOnce, "the timer runs without end: \(promise.situation)")
             process?.timer()
         }
         process?.proceedStopping()

@@ -39,13 +39,13 @@ struct SimulationSettings {
         reachability = ReachabilitySettings(
             checks: !chance(12), checkInterval: .seconds(chance(50) ? 30 : Int.random(in: 3...60, using: &random)))
         var options = QueueOptions(
-            maximumBytes: chance(20) ? 64 << 10 : 4 << 20, keepFree: .bytes(0), block: 512)
+            maximumBytes: chance(20) ? 256 << 10 : 4 << 20, keepFree: .bytes(0), block: 512)
         options.firstSegmentBytes = 4 << 10
         options.segmentBytes = 8 << 10
         queue = options
-        length = .seconds(Int.random(in: 120...900, using: &random))
+        length = .seconds(Int.random(in: 60...300, using: &random))
         pace = .seconds(Int.random(in: 4...60, using: &random))
-        crashes = .seconds(Int.random(in: 20...400, using: &random))
+        crashes = .seconds(Int.random(in: 8...120, using: &random))
         hasDiskErrors = chance(35)
     }
 }
