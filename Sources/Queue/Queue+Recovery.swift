@@ -36,7 +36,7 @@ extension Queue {
             recovery.failures.append(error)
         }
         // The tails are read once all names are known, so that no segment id is given twice whatever fails.
-        for log in logs.values.sorted(by: { $0.name.text < $1.name.text }) {
+        for log in logsInOrder {
             do throws(QueueError) { try recoverTail(log) } catch { recovery.failures.append(error) }
         }
     }
@@ -134,7 +134,7 @@ extension Queue {
             log.last = slot.low - 1
         }
         let wasLost = found.damaged > 0 || (found.isMissing && !recovery.isNew)
-        for log in logs.values where log.last > 0 {
+        for log in logsInOrder where log.last > 0 {
             for reset in addCursors(to: log) where wasLost { recovery.cursorsReset.append(reset) }
         }
         recovery.cursorsReset.sort { ($0.destination, $0.log.text) < ($1.destination, $1.log.text) }

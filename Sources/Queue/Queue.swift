@@ -94,6 +94,9 @@ package final class Queue {
         }
     }
 
+    /// The logs by name, so that the same calls come to the disk in the same order at each run.
+    var logsInOrder: [LogState] { logs.values.sorted { $0.name.text < $1.name.text } }
+
     /// Bytes on disk, as `du` counts.
     var bytesOnDisk: UInt64 {
         let folders = 3 + logs.values.count { $0.directoryExists }

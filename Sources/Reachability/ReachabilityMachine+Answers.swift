@@ -74,7 +74,6 @@ extension ReachabilityMachine {
         checkIsDue = true
         checkIsStale = checkBegan != nil
         effects.append(.evaluate(resolving: !addressIsKnown || pathIsThere))
-        if !settings.checks { effects.append(.attempt) }
     }
 
     /// Looks now, unless the destination is known to be reachable; the beat of the checks stays as it is.
