@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#define CURL_DISABLE_DEPRECATION   /* curl_multi_socket_all */
 #include "CCurl.h"
 
 #include <fcntl.h>
@@ -93,6 +94,11 @@ CURLMcode ccurl_multi_set_callbacks(
     if (!failed) failed = curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer);
     if (!failed) failed = curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
     return failed;
+}
+
+CURLMcode ccurl_multi_look_at_all(CURLM *multi) {
+    int running = 0;
+    return curl_multi_socket_all(multi, &running);
 }
 
 CURL *ccurl_multi_next_ended(CURLM *multi, CURLcode *result) {

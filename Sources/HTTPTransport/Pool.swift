@@ -138,6 +138,14 @@ final class Pool {
         deliver()
     }
 
+    /// Has libcurl look at all its transfers, and say which sockets are to be watched.
+    func lookAtAll() {
+        guard !isClosed, !running.isEmpty else { return }
+        let failed = unsafe ccurl_multi_look_at_all(multi)
+        precondition(failed == CURLM_OK, "libcurl refused to look: \(failed.rawValue)")
+        deliver()
+    }
+
     private func deliver() {
         var outcomes: [(Transfer, TransportOutcome)] = []
         var code = CURLE_OK

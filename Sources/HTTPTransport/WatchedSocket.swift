@@ -44,13 +44,10 @@ extension Pool {
         }
     }
 
-    /// libcurl has made a socket.
-    ///
-    /// One that never connected it closes without a word (cf_socket_close in 7.88); if the new one has its number,
-    /// libcurl takes it for watched as the old one was.
+    /// libcurl has made a socket, perhaps with the number of one that counts as watched and that it has closed.
     func made(_ number: Int32) {
         guard let socket = sockets[number], let registration = socket.registration else { return }
-        loop.deregister(registration, mayBeClosed: true)
+        _ = loop.deregisterIfOpen(registration)
         socket.registration = nil
         do throws(Errno) {
             socket.registration = try loop.register(number, socket.interest, handler: socket)
@@ -66,8 +63,10 @@ extension Pool {
 
     private func forget(_ number: Int32) {
         guard let registration = sockets.removeValue(forKey: number)?.registration else { return }
-        // It tells of one that never connected only after it was closed.
-        loop.deregister(registration, mayBeClosed: true)
+        guard !loop.deregisterIfOpen(registration) else { return }
+        // libcurl 7.88 closes one that did not connect in time before it says so (cf_socket_close), and then has
+        // nothing call it until the time for all addresses is over: the next address would never be tried.
+        loop.schedule(at: loop.now) { [weak self] in self?.lookAtAll() }
     }
 
     /// Has libcurl tell of each socket that it makes for this handle.

@@ -35,11 +35,14 @@ package struct Epoll: ~Copyable {
         try checked(cl_epoll_control(descriptor.number, CL_EPOLL_MODIFY, number, interest.rawValue, token))
     }
 
-    /// Takes a descriptor out; one that was closed, by which the kernel took it out, is a bug unless it `mayBeClosed`.
-    package func remove(_ number: Int32, mayBeClosed: Bool = false) throws(Errno) {
-        let result = cl_epoll_control(descriptor.number, CL_EPOLL_REMOVE, number, 0, 0)
-        if result < 0, mayBeClosed { return }
-        try checked(result)
+    /// Takes a descriptor out.
+    package func remove(_ number: Int32) throws(Errno) {
+        try checked(cl_epoll_control(descriptor.number, CL_EPOLL_REMOVE, number, 0, 0))
+    }
+
+    /// Takes a descriptor out that others may have closed; false where they have, by which the kernel took it out.
+    package func removeIfOpen(_ number: Int32) -> Bool {
+        cl_epoll_control(descriptor.number, CL_EPOLL_REMOVE, number, 0, 0) >= 0
     }
 
     /// Waits at most `milliseconds` (-1: for ever) and gives each of at most 64 ready descriptors to `body`.

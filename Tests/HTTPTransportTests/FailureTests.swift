@@ -181,7 +181,7 @@ struct FailureTests {
         #expect(rig.outcomes[cancelled] == nil)
     }
 
-    /// The second attempt gets the descriptor's number of the first, which libcurl has closed without a word.
+    /// libcurl closes the first attempt without a word, and the second gets its number.
     @Test func theNextAddressServesWhereTheFirstTakesNoConnection() throws {
         let rig = try Rig()
         let silent = try SilentListener(address: 0x7F00_0002, port: rig.server.port)

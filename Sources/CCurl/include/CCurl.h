@@ -40,6 +40,8 @@ void *ccurl_get_context(CURL *easy);
 
 CURLMcode ccurl_multi_set_callbacks(
     CURLM *multi, ccurl_socket_callback socket, ccurl_timer_callback timer, void *context);
+/* Goes on with every transfer and says of each which sockets are to be watched. */
+CURLMcode ccurl_multi_look_at_all(CURLM *multi);
 /* The next ended transfer, NULL where there is none. */
 CURL *ccurl_multi_next_ended(CURLM *multi, CURLcode *result);
 
