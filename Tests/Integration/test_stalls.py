@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from harness import LineClient, NamespaceCollector, Script, enter, request, until
+from harness import LineClient, collector_in, Script, enter, request, until
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root")
 # Both shorter than what a lookup holds up its caller for, and long for a busy machine.
@@ -136,7 +136,7 @@ def test_a_name_server_that_never_answers(daemons, network, name_server, home):
     threads = os.listdir(f"/proc/{daemon.pid()}/task")
     assert len(threads) <= 3 + len(names), "one thread a hanging lookup, and no more with time"
     manager.assert_fed(began)
-    collector = NamespaceCollector(network.outer, "198.51.100.10", script=Script(headers={"X-Collector": "yes"}))
+    collector = collector_in(network.outer, "198.51.100.10", script=Script(headers={"X-Collector": "yes"}))
     name_server.answers = "198.51.100.10"
     until(lambda: all(daemon.state(name) == "reachable" for name in names), 30, "it is asked again, and found")
     until(lambda: len(collector.numbers()) == count * len(names), 20, "everything arrives at each")
