@@ -85,8 +85,10 @@ extension Queue {
         var keyed: [RecoveryReport.Keyed] = []
         for segment in log.segments.reversed() {
             let path = log.path(of: segment.name)
+            var isDurable = false
             let scan = try attempt(.read, path) { () throws(Errno) in
                 let file = try storage.open(path, .readOnly)
+                isDurable = makeDurable(file, path, of: log)
                 window.attach(file, end: segment.size, isTolerant: true)
                 defer { window.detach() }
                 let previous = try SegmentScan.header(window, segment: segment.name.id)?.previous
@@ -97,13 +99,25 @@ extension Queue {
                 return scan
             }
             recovery.salvaged += scan.salvaged
-            keyed = scan.keyed + keyed
+            if isDurable { keyed = scan.keyed + keyed }
             guard let wall = scan.wall else { continue }
             recovery.resume(age: scan.age, lastCommit: wall)
             log.tip = SegmentHeader.Previous(segment: segment.name.id, validLength: scan.validEnd, last: log.last)
             break
         }
         recovery.keyed += keyed
+    }
+
+    /// What a killed run wrote and did not sync can be read; it must be durable before a repeat is answered by it.
+    private func makeDurable(_ file: any StorageFile, _ path: String, of log: LogState) -> Bool {
+        do throws(QueueError) {
+            try attempt(.synchronise, path) { () throws(Errno) in try file.synchroniseData() }
+            try attempt(.synchronise, log.folder) { () throws(Errno) in try storage.synchroniseDirectory(log.folder) }
+            return true
+        } catch {
+            recovery.failures.append(error)
+            return false
+        }
     }
 
     /// Copies damaged bytes aside and names them, unless an earlier start did.
