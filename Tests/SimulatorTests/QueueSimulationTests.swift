@@ -1,6 +1,5 @@
 import Posix
 import Simulator
-
 import Testing
 
 @Suite struct QueueSimulationTests {
