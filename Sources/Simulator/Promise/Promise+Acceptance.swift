@@ -74,6 +74,9 @@ extension Promise {
         note("crash: \(end)")
         lastEnd = (end, now)
         answering = nil
+        for flight in simulation?.process?.flights.values.map({ $0 }) ?? [] {
+            tracks[flight.request.destination]?.repeatable += flight.events.count
+        }
     }
 
     /// A start that died; what it left is not looked at.
@@ -96,9 +99,11 @@ extension Promise {
             track.batches = old.batches
             track.newestArrival = old.newestArrival
             track.idleSince = now
+            track.repeatable = old.repeatable
             for log in queue.logNames {
                 let low = queue.cursor(destination: name, log: log)?.low ?? 1
                 track.low[log] = low
+                track.repeatable += Int(max(old.low[log] ?? low, low) - low)
                 track.cursorHistory[log] = [(now, low)]
             }
             tracks[name] = track

@@ -13,7 +13,9 @@ extension Promise {
         _ flights: [UInt64: SimulatedProcess.Flight], life: Int, at now: Instant
     ) -> [Int] {
         let name = request.destination
-        guard let unit = coordinator.units.first(where: { $0.name == name }), var track = tracks[name] else { return [] }
+        guard let unit = coordinator.units.first(where: { $0.name == name }), var track = tracks[name] else {
+            return []
+        }
         defer { tracks[name] = track }
         let isReachable = unit.reachability.state == .reachable
         let others = flights.values.filter { $0.request.destination == name }
@@ -97,7 +99,9 @@ extension Promise {
     /// `was_queued` and `queue_reason` of a batch that is sent for the first time.
     private func checkMarks(_ events: [SentEvent], _ track: Track, _ name: String, life: Int) {
         for event in events {
-            guard let post = posts[event.number], let view = post.views[name], let id = ids[event.number] else { continue }
+            guard let post = posts[event.number], let view = post.views[name], let id = ids[event.number] else {
+                continue
+            }
             let what = "\(event.number) to \(name), marked \(event.reason ?? "not at all")"
             require(event.isQueued == (event.reason != nil), "\(what): mark and reason differ")
             let hasWaited = id.sequence <= track.markedThrough[post.log] ?? 0
@@ -105,7 +109,8 @@ extension Promise {
             case .closed(let reason): require(event.reason == reason, "\(what): \(reason) when it was accepted")
             case .unclear:
                 require(event.isQueued || post.life == life && !hasWaited, "\(what): it waited")
-            case .open where post.life != life: require(event.reason == "restart", "\(what): it waited through a restart")
+            case .open where post.life != life:
+                require(event.reason == "restart", "\(what): it waited through a restart")
             case .open where hasWaited:
                 let reasons = ["connectivity", "destination", "storage"]
                 require(reasons.contains(event.reason ?? ""), "\(what): it waited through a failure")
@@ -117,7 +122,11 @@ extension Promise {
     }
 
     /// Events come to a collector; those that it keeps and did not have come in the order of acceptance.
-    func arrived(_ destination: String, _ new: [Int]) {
+    ///
+    /// What comes again is no more than what unanswered requests and crashes account for.
+    func arrived(_ destination: String, _ new: [Int], repeats: Int) {
+        let repeatable = tracks[destination]?.repeatable ?? 0
+        require(repeats <= repeatable, "\(destination): \(repeats) events came again, \(repeatable) may")
         for event in new where told.contains(event) {
             guard let post = posts[event] else { continue }
             let last = tracks[destination]?.newestArrival[post.log] ?? 0
@@ -146,6 +155,7 @@ extension Promise {
         if isDelivered { tracks[name]?.notBefore = nil }
         guard !(flight.request.isCheck ? isProof : isDelivered) else { return }
         tracks[name]?.disturbances += 1
+        tracks[name]?.repeatable += flight.events.count
         if !flight.request.isCheck { tracks[name]?.markedThrough = newest }
     }
 
@@ -159,6 +169,7 @@ extension Promise {
     func cancelled(_ flight: SimulatedProcess.Flight, at now: Instant) {
         note("\(flight.request.destination): \(flight.request.id) cancelled")
         tracks[flight.request.destination]?.idleSince = now
+        tracks[flight.request.destination]?.repeatable += flight.events.count
     }
 
     func flushed(_ name: String) {

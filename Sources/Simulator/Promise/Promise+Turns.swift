@@ -10,7 +10,9 @@ extension Promise {
         guard var track = tracks[name] else { return }
         track.verdict = verdict
         track.isDefaultOnly = isDefaultOnly
-        if case .usable(let candidates) = verdict { track.lastType = candidates.first?.connectionType.name ?? "unknown" }
+        if case .usable(let candidates) = verdict {
+            track.lastType = candidates.first?.connectionType.name ?? "unknown"
+        }
         tracks[name] = track
     }
 
@@ -97,7 +99,8 @@ extension Promise {
                 require(!hasPath || deadline == nil, "\(name) is reachable and its timer runs")
             } else {
                 let latest = now + settings.reachability.checkInterval
-                require(deadline.map { $0 <= latest } ?? false, "\(name) is not reachable, next look \(deadline as Any)")
+                require(
+                    deadline.map { $0 <= latest } ?? false, "\(name) is not reachable, next look \(deadline as Any)")
             }
             let isWaiting = !isReachable && hasPath && flights.isEmpty && settings.reachability.checks
             guard isWaiting, !process.isStopping, diskWrong < now else {

@@ -81,6 +81,9 @@ final class Promise {
         /// The batches of this life, by their bytes.
         var bodies: [[UInt8]: String] = [:]
         var newestArrival: [LogName: Int] = [:]
+        /// Events of requests that may have come to the collector though the daemon cannot know, and of cursors lost
+        /// in a crash: each may come once more.
+        var repeatable = 0
         /// It asked for time until then.
         var notBefore: Instant?
         /// Since when nothing was tried although a path is there.

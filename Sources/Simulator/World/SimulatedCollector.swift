@@ -38,7 +38,7 @@ struct SimulatedCollector {
     var mood = Mood.good
     /// How often each event was kept, by its number.
     private(set) var kept: [Int: Int] = [:]
-    /// Requests that brought something it had already.
+    /// Events that came again, each time counted.
     private(set) var repeats = 0
 
     /// Takes a request with these events; what comes back, and after how long.
@@ -64,7 +64,7 @@ struct SimulatedCollector {
     }
 
     private mutating func keep(_ events: [Int], _ status: Int) -> Reply {
-        if events.contains(where: { kept[$0] != nil }) { repeats += 1 }
+        repeats += events.count { kept[$0] != nil }
         for event in events { kept[event, default: 0] += 1 }
         return .answer(status, [Self.header])
     }
@@ -79,9 +79,15 @@ struct SimulatedCollector {
         case 12: .keepingThenResetting
         case 13: .keepingThenSilent
         case 14: .keepingThenStatus([500, 503, 429].randomElement(using: &random) ?? 500)
-        case 15: .status([429, 503].randomElement(using: &random) ?? 503, retryAfterSeconds: Int.random(in: 1...120, using: &random))
+        case 15:
+            .status(
+                [429, 503].randomElement(using: &random) ?? 503,
+                retryAfterSeconds: Int.random(in: 1...120, using: &random))
         case 16: .status([408, 425, 500, 502].randomElement(using: &random) ?? 500, retryAfterSeconds: nil)
-        case 17: .status([302, 400, 401, 403, 404, 409, 413, 422, 501].randomElement(using: &random) ?? 400, retryAfterSeconds: nil)
+        case 17:
+            .status(
+                [302, 400, 401, 403, 404, 409, 413, 422, 501].randomElement(using: &random) ?? 400,
+                retryAfterSeconds: nil)
         case 18: .status(511, retryAfterSeconds: nil)
         default: .portal([200, 204, 302, 401, 503].randomElement(using: &random) ?? 200)
         }

@@ -28,7 +28,8 @@ extension Simulation {
         let name = request.destination
         let new = events.filter { collectors[name]?.kept[$0] == nil }
         guard let (reply, after) = collectors[name]?.take(events) else { return }
-        promise.arrived(name, new.filter { collectors[name]?.kept[$0] != nil })
+        promise.arrived(
+            name, new.filter { collectors[name]?.kept[$0] != nil }, repeats: collectors[name]?.repeats ?? 0)
         let isVerified = request.url.scheme == .https
         let back = after + span(.milliseconds(1)...(.milliseconds(60)))
         promise.note("  \(name) gets \(request.id) \(events): \(reply)")

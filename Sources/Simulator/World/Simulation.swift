@@ -23,6 +23,7 @@ package final class Simulation {
         package var acknowledged = 0
         package var requests = 0
         package var crashes = 0
+        /// Events that came to a collector again.
         package var repeats = 0
         package var virtualTime = Duration.zero
 
@@ -72,7 +73,9 @@ package final class Simulation {
     private var timersNow = 0
 
     /// The same seed gives the same life, `tracing` or not.
-    package init(seed: UInt64, tracing: Bool = false) {
+    ///
+    /// `ignoringSyncs`, the disk lies: for the run that shows that a loss is seen.
+    package init(seed: UInt64, tracing: Bool = false, ignoringSyncs: Bool = false) {
         random = SplitMix64(seed: seed)
         settings = SimulationSettings(&random)
         disk = SimulatedDisk(seed: seed ^ 0xD15C, physicalBlock: 512)
@@ -80,6 +83,7 @@ package final class Simulation {
         collectors = Dictionary(uniqueKeysWithValues: names.map { ($0, SimulatedCollector()) })
         promise = Promise(settings, tracing: tracing)
         promise.simulation = self
+        disk.ignoresSyncs = ignoringSyncs
     }
 
     /// The last things that happened; empty without tracing.
