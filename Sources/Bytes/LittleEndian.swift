@@ -2,8 +2,7 @@ extension [UInt8] {
     /// Appends an integer in little-endian byte order.
     @inlinable
     package mutating func appendLittleEndian<Value: FixedWidthInteger>(_ value: Value) {
-        var little = value.littleEndian
-        Swift.withUnsafeBytes(of: &little) { append(contentsOf: $0) }
+        grow(by: MemoryLayout<Value>.size) { $0.storeBytes(of: value.littleEndian, as: Value.self) }
     }
 
     /// Writes an integer in little-endian byte order over the bytes at `offset`, which must exist.

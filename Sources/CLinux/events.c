@@ -78,6 +78,13 @@ int cl_clock_synchronised(void) {
     return result >= 0 && result != TIME_ERROR && !(state.status & STA_UNSYNC);
 }
 
+int cl_semaphore_wait(sem_t *semaphore, int64_t deadline) {
+    struct timespec until = {deadline / 1000000000, deadline % 1000000000};
+    while (sem_clockwait(semaphore, CLOCK_MONOTONIC, &until) < 0)
+        if (errno != EINTR) return -errno;
+    return 0;
+}
+
 void cl_sleep_nanoseconds(int64_t nanoseconds) {
     struct timespec left = {nanoseconds / 1000000000, nanoseconds % 1000000000};
     while (nanosleep(&left, &left) < 0 && errno == EINTR) {

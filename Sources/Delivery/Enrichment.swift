@@ -139,7 +139,7 @@ struct Enrichment: Sendable {
             idPrefix = Array("\"event_id\":\"".utf8) + text.dropLast()
             idEpoch = facts.epoch
         }
-        body += idPrefix
+        body.append(contentsOf: idPrefix.span)
         body.append(decimal: facts.sequence)
         body.append(UInt8(ascii: "\""))
     }
@@ -151,7 +151,7 @@ struct Enrichment: Sendable {
             timeSecond = second
         }
         let rest = UInt16(time.milliseconds - second * 1_000)
-        body += timePrefix
+        body.append(contentsOf: timePrefix.span)
         body.append(UInt8(ascii: "0") + UInt8(rest / 100))
         body.append(UInt8(ascii: "0") + UInt8(rest / 10 % 10))
         body.append(UInt8(ascii: "0") + UInt8(rest % 10))

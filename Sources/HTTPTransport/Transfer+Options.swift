@@ -5,6 +5,8 @@ internal import Time
 
 extension Transfer {
     private static let oneSendLimit = 65_536
+    /// The largest buffer that libcurl takes (CURLOPT_UPLOAD_BUFFERSIZE(3)).
+    private static let uploadLimit = 2_097_152
     /// A connection that has idled longer is not used again.
     private static let connectionAgeSeconds = 30
 
@@ -46,6 +48,8 @@ extension Transfer {
         guard body.count >= Self.oneSendLimit else { return easy.setBody(body) }
         easy.set(CURLOPT_POST, 1)
         easy.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: body.count)
+        // Each buffer costs a turn of the loop.
+        easy.set(CURLOPT_UPLOAD_BUFFERSIZE, min(body.count, Self.uploadLimit))
     }
 
     private func setPeer(_ target: Target, _ addresses: [IPAddress]) {

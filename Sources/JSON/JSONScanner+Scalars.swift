@@ -22,15 +22,15 @@ extension JSONScanner {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let high: UInt64 = 0x8080_8080_8080_8080
         var at = start
-        while at + 8 <= text.count {
+        while at <= text.count - 8 {
             let word = text.word(at: at)
-            let quote = word ^ (ones &* 0x22)
-            let backslash = word ^ (ones &* 0x5C)
-            // The lowest set bit marks the first byte that is a quotation mark, a backslash, a control or not ASCII.
-            let stops =
-                ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash) | ((word &- ones &* 0x20) & ~word)
-                | word
-            if stops & high != 0 { return at + (stops & high).trailingZeroBitCount / 8 }
+            let quote = (word ^ (ones &* 0x22)) &- ones
+            let backslash = (word ^ (ones &* 0x5C)) &- ones
+            let control = word &- ones &* 0x20
+            // The lowest set bit marks the first byte that is a quotation mark, a backslash, a control or not ASCII: a
+            // subtraction borrows from the bytes above only where it has marked one below.
+            let stops = (quote | backslash | control | word) & high
+            if stops != 0 { return at + stops.trailingZeroBitCount / 8 }
             at += 8
         }
         while at < text.count {
@@ -44,14 +44,15 @@ extension JSONScanner {
     /// The first quotation mark or backslash at or after `start`; the text's count where there is none.
     static func skipToQuoteOrBackslash(_ text: Span<UInt8>, from start: Int) -> Int {
         let ones: UInt64 = 0x0101_0101_0101_0101
+        let high: UInt64 = 0x8080_8080_8080_8080
         var at = start
-        while at + 8 <= text.count {
+        while at <= text.count - 8 {
             let word = text.word(at: at)
             let quote = word ^ (ones &* 0x22)
             let backslash = word ^ (ones &* 0x5C)
-            let stops = ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
-            let marks = stops & 0x8080_8080_8080_8080
-            if marks != 0 { return at + marks.trailingZeroBitCount / 8 }
+            // A byte that is not ASCII is no stop, though the subtraction marks it.
+            let stops = ((quote &- ones) | (backslash &- ones)) & ~word & high
+            if stops != 0 { return at + stops.trailingZeroBitCount / 8 }
             at += 8
         }
         while at < text.count, text[at] != 0x22, text[at] != 0x5C { at += 1 }

@@ -12,6 +12,8 @@ package struct Readiness: OptionSet, Sendable {
     /// Both directions ended; reported even when not asked for.
     package static let hungUp = Readiness(rawValue: CL_EPOLLHUP)
     package static let peerClosed = Readiness(rawValue: CL_EPOLLRDHUP)
+    /// Asks to be told of each change, not for as long as it lasts.
+    package static let onChange = Readiness(rawValue: CL_EPOLLET)
 }
 
 /// A level-triggered set of descriptors (epoll(7)).

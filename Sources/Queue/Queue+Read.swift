@@ -18,7 +18,7 @@ extension Queue {
         guard let index = state.index(holding: sequence), sequence <= state.end(of: index) else {
             return missing(state, from: sequence)
         }
-        var builder = ChunkBuilder()
+        var builder = ChunkBuilder(limit: limit)
         try fill(&builder, state, index, from: sequence, through: state.end(of: index), limit: limit)
         if !builder.lost.isEmpty, index > 0 { rescue(&builder, state, before: index) }
         for lost in builder.lost { note(lost, in: state) }
@@ -106,8 +106,8 @@ extension Queue {
                 var place = ReadPlace(
                     window, segment: name.id, seal: identity.seal, sequence: lost.sequences.lowerBound,
                     end: min(source.size, validLength))
-                var found = ChunkBuilder()
-                _ = try? place.fill(&found, through: end, limit: OpenBatch.maximumBytes)
+                var found = ChunkBuilder(limit: OpenBatch.maximumBytes)
+                _ = try? place.fill(&found, through: end, limit: found.limit)
                 builder.rescue(found)
             }
         }

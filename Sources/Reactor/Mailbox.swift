@@ -1,4 +1,5 @@
 package import Posix
+internal import Time
 
 /// Messages from any thread to the one that drains them, in the order of posting; its descriptor wakes an event loop.
 package final class Mailbox<Message: Sendable>: Sendable {
@@ -8,36 +9,39 @@ package final class Mailbox<Message: Sendable>: Sendable {
     /// An empty box.
     package init() throws(Errno) { counter = try EventCounter() }
 
-    /// Readable while messages wait.
+    /// Becomes readable anew when the first message is put into the empty box; watch it with `Readiness.onChange`.
     package var descriptor: Int32 { counter.descriptor.number }
 
     /// Puts a message in and wakes the receiver.
     package func post(_ message: consuming Message) {
-        let message = message
-        let wasEmpty = messages.with { box in
-            box.append(message)
-            return box.count == 1
-        }
-        if wasEmpty {
-            counter.signal()
-            messages.wake()
-        }
+        if messages.add(message) { counter.signal() }
     }
 
     /// Takes all that wait.
-    package func drain() -> [Message] {
-        counter.clear()
-        return messages.with { box in
-            let taken = box
-            box = []
-            return taken
-        }
-    }
+    package func drain() -> [Message] { messages.takeAll() }
 
     /// Takes all that wait; blocks until there is one, or until `span` has passed.
     package func drain(waitingAtMost span: Duration) -> [Message] {
+        let milliseconds = Int32(min(Int64(Int32.max), max(0, span.milliseconds)))
+        guard (try? counter.descriptor.waitReadable(milliseconds: milliseconds)) == true else { return [] }
         counter.clear()
-        return messages.wait(until: { !$0.isEmpty }, atMost: span) { box in
+        return messages.takeAll()
+    }
+}
+
+extension Lock {
+    /// Adds a message; true where it is the only one.
+    func add<Message: Sendable>(_ message: consuming Message) -> Bool where Value == [Message] {
+        let message = message
+        return with { box in
+            box.append(message)
+            return box.count == 1
+        }
+    }
+
+    /// Takes all messages.
+    func takeAll<Message: Sendable>() -> [Message] where Value == [Message] {
+        with { box in
             let taken = box
             box = []
             return taken

@@ -14,7 +14,7 @@ package final class MailboxSource<Message: Sendable>: ReadyHandler {
         self.mailbox = mailbox
         self.receive = receive
         self.loop = loop
-        registration = try loop.register(mailbox.descriptor, .readable, handler: self)
+        registration = try loop.register(mailbox.descriptor, [.readable, .onChange], handler: self)
     }
 
     package func ready(_ readiness: Readiness, registration: EventLoop.Registration) { receive(mailbox.drain()) }

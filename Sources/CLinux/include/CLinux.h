@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -114,6 +115,8 @@ int cl_ignore_sigxfsz(void);
 int cl_kill(int pid, int signal);
 int64_t cl_clock(int clock);                       /* nanoseconds */
 int cl_clock_synchronised(void);
+/* Until CLOCK_MONOTONIC has come to `deadline`, nanoseconds: -ETIMEDOUT then. */
+int cl_semaphore_wait(sem_t *semaphore, int64_t deadline);
 void cl_sleep_nanoseconds(int64_t nanoseconds);
 int cl_random(void *to, size_t count);
 int cl_poll_readable(int fd, int timeout_milliseconds);
@@ -142,6 +145,7 @@ static const uint32_t CL_EPOLLOUT = EPOLLOUT;
 static const uint32_t CL_EPOLLERR = EPOLLERR;
 static const uint32_t CL_EPOLLHUP = EPOLLHUP;
 static const uint32_t CL_EPOLLRDHUP = EPOLLRDHUP;
+static const uint32_t CL_EPOLLET = EPOLLET;
 static const int32_t CL_EPOLL_ADD = EPOLL_CTL_ADD;
 static const int32_t CL_EPOLL_MODIFY = EPOLL_CTL_MOD;
 static const int32_t CL_EPOLL_REMOVE = EPOLL_CTL_DEL;

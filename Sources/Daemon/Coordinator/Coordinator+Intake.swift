@@ -12,12 +12,12 @@ extension Coordinator {
         guard commitBegan == nil, admission.hasEvents else { return [] }
         commitBegan = now
         let (ordinal, batches) = admission.seal()
-        effects.append(.commit(ordinal: ordinal, batches))
+        effects.append(.commit(ordinal: ordinal, BatchHandover(batches)))
         return takeEffects()
     }
 
     mutating func committed(
-        _ ordinal: UInt64, _ outcomes: [CommitOutcome], _ batches: [OpenBatch], at now: Instant
+        _ ordinal: UInt64, _ outcomes: [CommitOutcome], _ batches: BatchHandover, at now: Instant
     ) {
         commitBegan = nil
         if admission.refusal?.reason == .diskSlow {
@@ -25,7 +25,7 @@ extension Coordinator {
             effects.append(.statusChanged)
         }
         effects.append(.answer(ordinal: ordinal, outcomes.map(Self.answer)))
-        admission.recycle(batches)
+        admission.recycle(batches.take())
         var grown: [LogName] = []
         for case .committed(let log, _, let first, let count) in outcomes {
             newest[log] = first + UInt64(count) - 1

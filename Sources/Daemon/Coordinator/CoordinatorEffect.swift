@@ -7,7 +7,7 @@ package import SystemdService
 /// What the coordinator wants done by the rim, in order.
 package enum CoordinatorEffect: Sendable {
     /// Make batches durable; answered by `committed`.
-    case commit(ordinal: UInt64, [OpenBatch])
+    case commit(ordinal: UInt64, BatchHandover)
     /// Read for delivery; answered by `chunk` or `readFailed`.
     case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
     /// Move a cursor.

@@ -6,7 +6,7 @@ package import Reachability
 /// What the coordinator is told by the rim.
 package enum CoordinatorEvent: Sendable {
     /// A commit came back: what became of each batch, and the emptied batches.
-    case committed(ordinal: UInt64, [CommitOutcome], [OpenBatch])
+    case committed(ordinal: UInt64, [CommitOutcome], BatchHandover)
     /// What a destination's read found; nil where nothing durable is there.
     case chunk(destination: String, read: UInt64, Chunk?)
     /// A destination's read failed.

@@ -58,9 +58,8 @@ struct Startup {
         }
         guard let configuration = loaded.configuration else { throw .configuration(loaded.problems) }
         for notice in loaded.fileNotices { log.log(notice) }
-        let (requests, replies) = try calling { () throws(Errno) in
-            (try Mailbox<DiskRequest>(), try Mailbox<DiskReply>())
-        }
+        let requests = BlockingMailbox<DiskRequest>()
+        let replies = try calling { () throws(Errno) in try Mailbox<DiskReply>() }
         let pulse = DiskPulse()
         let disk = DiskThread.start(
             QueueSettings(configuration), requests: requests, replies: replies, pulse: pulse)

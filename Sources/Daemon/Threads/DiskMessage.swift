@@ -4,7 +4,7 @@ internal import Queue
 
 /// What the loop's thread asks of the disk's.
 enum DiskRequest: Sendable {
-    case commit(ordinal: UInt64, [OpenBatch])
+    case commit(ordinal: UInt64, BatchHandover)
     case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
     case settle(destination: String, LogName, through: UInt64, Ledger)
     /// Read the configuration and the files that it names.
@@ -21,7 +21,7 @@ enum DiskRequest: Sendable {
 enum DiskReply: Sendable {
     case opened(RecoveryReport, QueueSnapshot)
     case openFailed(QueueError)
-    case committed(ordinal: UInt64, [CommitOutcome], [OpenBatch])
+    case committed(ordinal: UInt64, [CommitOutcome], BatchHandover)
     case chunk(destination: String, id: UInt64, Chunk?)
     case readFailed(destination: String, id: UInt64, QueueError)
     /// A read found damage that no earlier one had.

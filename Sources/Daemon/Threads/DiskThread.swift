@@ -12,7 +12,7 @@ final class DiskThread {
     private static let snapshotInterval = Duration.milliseconds(100)
 
     private let queue: Queue
-    private let requests: Mailbox<DiskRequest>
+    private let requests: BlockingMailbox<DiskRequest>
     private let replies: Mailbox<DiskReply>
     private let pulse: DiskPulse
     private let ageClock: AgeClock
@@ -23,7 +23,7 @@ final class DiskThread {
 
     /// Starts the thread; it opens the queue, tells how that went, and serves requests until `stop`.
     static func start(
-        _ settings: QueueSettings, requests: Mailbox<DiskRequest>, replies: Mailbox<DiskReply>, pulse: DiskPulse
+        _ settings: QueueSettings, requests: BlockingMailbox<DiskRequest>, replies: Mailbox<DiskReply>, pulse: DiskPulse
     ) -> Posix.Thread {
         Posix.Thread(name: "disk") {
             pulse.begin()
@@ -41,7 +41,7 @@ final class DiskThread {
     }
 
     private init(
-        _ queue: Queue, _ requests: Mailbox<DiskRequest>, _ replies: Mailbox<DiskReply>, _ pulse: DiskPulse
+        _ queue: Queue, _ requests: BlockingMailbox<DiskRequest>, _ replies: Mailbox<DiskReply>, _ pulse: DiskPulse
     ) {
         self.queue = queue
         self.requests = requests
@@ -87,11 +87,11 @@ final class DiskThread {
         if !reads.isEmpty { read(reads.removeFirst()) }
     }
 
-    private func commit(_ ordinal: UInt64, _ sealed: [OpenBatch]) {
-        var batches = sealed
+    private func commit(_ ordinal: UInt64, _ sealed: BatchHandover) {
+        var batches = sealed.take()
         let wall = Clock.wall
         let outcomes = queue.commit(&batches, at: wall, age: ageClock.milliseconds(at: Clock.now))
-        replies.post(.committed(ordinal: ordinal, outcomes, batches))
+        replies.post(.committed(ordinal: ordinal, outcomes, BatchHandover(batches)))
         snapshotIsDue = true
     }
 

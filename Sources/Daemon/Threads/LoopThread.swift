@@ -17,7 +17,7 @@ final class LoopThread {
     /// What the loop's thread works with; made by `Startup`.
     struct Parts {
         let loop: EventLoop
-        let requests: Mailbox<DiskRequest>
+        let requests: BlockingMailbox<DiskRequest>
         let replies: Mailbox<DiskReply>
         let pulse: DiskPulse
         let log: LogThread
@@ -28,7 +28,7 @@ final class LoopThread {
     }
 
     let loop: EventLoop
-    let requests: Mailbox<DiskRequest>
+    let requests: BlockingMailbox<DiskRequest>
     let pulse: DiskPulse
     let log: LogThread
     let manager: ServiceManager

@@ -45,8 +45,8 @@ package struct OpenBatch: Sendable {
             records.storeLittleEndian(first + UInt64(index), at: at + 8)
             let end = at + RecordLayout.headerSize + length
             records.storeLittleEndian(CRC32C.of(records, in: at + 4..<end, seed: seed), at: at)
-            table.appendLittleEndian(UInt32(length))
-            table.appendLittleEndian(records.loadLittleEndian(at: at + 28, as: UInt32.self))
+            let destinations = UInt64(records.loadLittleEndian(at: at + 28, as: UInt32.self))
+            table.appendLittleEndian(UInt64(length) | destinations << 32)
             at += RecordLayout.size(ofEvent: length)
         }
     }
@@ -55,29 +55,24 @@ package struct OpenBatch: Sendable {
     package var count: Int { lengths.count }
 
     /// True where one more event of that many bytes fits.
-    package func hasRoom(for bytes: Int) -> Bool {
+    private func hasRoom(for bytes: Int) -> Bool {
         count < Self.maximumEvents && records.count + RecordLayout.size(ofEvent: bytes) <= Self.maximumBytes
     }
 
-    /// Adds an event and returns its place in the batch, from 0; `hasRoom` must hold.
+    /// Adds an event and returns its place in the batch, from 0; nil where it has no room.
     ///
     /// `acceptedAt` is nil while the wall clock is not synchronised, `timeToLive` 0 where the event has none.
     package mutating func append(
         _ event: Span<UInt8>, acceptedAt: WallTime?, timeToLiveSeconds: UInt32 = 0,
         duplicateKey: DuplicateKey = .none
-    ) -> Int {
-        precondition(hasRoom(for: event.count))
-        let start = records.count
-        records.appendLittleEndian(UInt32(0))
-        records.appendLittleEndian(UInt32(event.count))
-        records.appendLittleEndian(UInt64(0))
-        records.appendLittleEndian(acceptedAt?.milliseconds ?? RecordLayout.noWallTime)
-        records.appendLittleEndian(timeToLiveSeconds)
-        records.appendLittleEndian(RecordLayout.allDestinations)
-        records.appendLittleEndian(duplicateKey.low)
-        records.appendLittleEndian(duplicateKey.high)
-        records.append(contentsOf: event)
-        records.appendZeros(start + RecordLayout.size(ofEvent: event.count) - records.count)
+    ) -> Int? {
+        guard hasRoom(for: event.count) else { return nil }
+        let wall = acceptedAt?.milliseconds ?? RecordLayout.noWallTime
+        let purpose = UInt64(timeToLiveSeconds) | UInt64(RecordLayout.allDestinations) << 32
+        records.append(
+            words: [
+                UInt64(event.count) << 32, 0, UInt64(bitPattern: wall), purpose, duplicateKey.low, duplicateKey.high,
+            ], event, paddedTo: 8)
         lengths.append(UInt32(event.count))
         return lengths.count - 1
     }

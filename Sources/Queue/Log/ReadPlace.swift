@@ -41,18 +41,37 @@ struct ReadPlace {
             }
             chunk.epoch = epoch
             if chunk.records.isEmpty { chunk.age = age }
+            if takeLoaded(&chunk, through: end, limit: limit) { continue }
             switch try records?.next() {
             case nil: records = nil
             case .record(let found, let index, let length):
                 guard found >= sequence else { continue }
-                chunk.append(
-                    window.bytes, at: index, length: length, sequence: found, context: context)
+                chunk.note(context)
+                chunk.append(window.bytes, at: index, length: length, sequence: found)
                 sequence = found + 1
             case .damaged(let found, let bytes):
                 guard found.upperBound >= sequence else { continue }
                 lose(found.clamped(to: sequence...end), bytes, &chunk)
             }
         }
+    }
+
+    /// Takes records that stand in memory, as far as they are whole; true where there was one.
+    private mutating func takeLoaded(_ chunk: inout ChunkBuilder, through end: UInt64, limit: Int) -> Bool {
+        guard var walk = records else { return false }
+        let bytes = self.walk.window.bytes
+        let start = self.walk.window.start
+        let first = walk.sequence
+        chunk.note(context)
+        while sequence <= end, chunk.bytes.count < limit, chunk.records.count < Self.maximumRecords,
+            let (found, index, length) = walk.next(in: bytes, from: start)
+        {
+            guard found >= sequence else { continue }
+            chunk.append(bytes, at: index, length: length, sequence: found)
+            sequence = found + 1
+        }
+        records = walk
+        return walk.sequence > first
     }
 
     private mutating func enterBatch(_ chunk: inout ChunkBuilder, through end: UInt64) throws(Errno) {
@@ -110,6 +129,11 @@ struct ChunkBuilder {
         func only(_ part: ClosedRange<UInt64>) -> Lost { Lost(sequences: part, segment: segment, bytes: bytes) }
     }
 
+    /// Beyond so many bytes there is most likely enough for a chunk of `limit` bytes.
+    private static let fewBytes = 16 * 1_024
+
+    /// Bytes of events that are aimed at.
+    let limit: Int
     var epoch: UInt64 = 0
     /// The age clock when its first event was made durable, in milliseconds.
     var age: UInt64 = 0
@@ -118,11 +142,19 @@ struct ChunkBuilder {
     private(set) var contexts: [AcceptContext] = []
     var lost: [Lost] = []
 
-    /// Adds the event whose record begins at `index` of `source`.
-    mutating func append(
-        _ source: borrowing [UInt8], at index: Int, length: Int, sequence: UInt64, context: AcceptContext
-    ) {
+    init(limit: Int) { self.limit = limit }
+
+    /// The events added from now on have this context.
+    mutating func note(_ context: AcceptContext) {
         if contexts.last != context { contexts.append(context) }
+    }
+
+    /// Adds the event whose record begins at `index` of `source`.
+    mutating func append(_ source: borrowing [UInt8], at index: Int, length: Int, sequence: UInt64) {
+        if bytes.count >= Self.fewBytes, bytes.capacity < limit {
+            bytes.reserveCapacity(limit + Self.fewBytes)
+            records.reserveCapacity(limit / (bytes.count / records.count) + 1)
+        }
         let wall = source.loadLittleEndian(at: index + 16, as: Int64.self)
         let start = bytes.count
         let event = index + RecordLayout.headerSize

@@ -39,6 +39,40 @@ struct RecordWalk {
 
     private var recordsEnd: Int { batchOffset + batch.recordsOffset + batch.recordBytes }
 
+    /// The next record, where all of it stands in `bytes`, which are the file's from `start` on, and it is whole.
+    ///
+    /// Nil anywhere else: `next` says what comes then.
+    mutating func next(
+        in bytes: borrowing [UInt8], from start: Int
+    ) -> (sequence: UInt64, index: Int, length: Int)? {
+        let index = offset - start
+        guard sequence <= batch.last, index >= 0,
+            let length = Self.length(
+                ofRecordAt: index, in: bytes, before: min(bytes.count, recordsEnd - start), sequence,
+                seed: batch.recordSeed)
+        else { return nil }
+        defer {
+            sequence += 1
+            offset += RecordLayout.size(ofEvent: length)
+        }
+        return (sequence, index, length)
+    }
+
+    /// The length of the event whose record begins at `index`, where the record is whole, ends before `end` and has that
+    /// number.
+    private static func length(
+        ofRecordAt index: Int, in bytes: borrowing [UInt8], before end: Int, _ sequence: UInt64, seed: UInt32
+    ) -> Int? {
+        guard index + RecordLayout.headerSize <= end else { return nil }
+        let length = Int(bytes.loadLittleEndian(at: index + 4, as: UInt32.self))
+        let size = RecordLayout.headerSize + length
+        guard index + size <= end, bytes.loadLittleEndian(at: index + 8, as: UInt64.self) == sequence,
+            bytes.loadLittleEndian(at: index, as: UInt32.self)
+                == CRC32C.of(bytes, in: index + 4..<index + size, seed: seed)
+        else { return nil }
+        return length
+    }
+
     /// The next record or damage; nil behind the last.
     mutating func next() throws(Errno) -> Step? {
         guard sequence <= batch.last else { return nil }
@@ -81,16 +115,12 @@ struct RecordWalk {
     private func wholeRecord(at offset: Int, _ sequence: UInt64) throws(Errno) -> Int? {
         let header = RecordLayout.headerSize
         guard offset + header <= recordsEnd, try window.load(offset..<offset + header) == header else { return nil }
-        let place = window.index(of: offset)
-        let length = Int(window.bytes.loadLittleEndian(at: place + 4, as: UInt32.self))
+        let length = Int(window.bytes.loadLittleEndian(at: window.index(of: offset) + 4, as: UInt32.self))
         let size = header + length
-        guard offset + size <= recordsEnd,
-            window.bytes.loadLittleEndian(at: place + 8, as: UInt64.self) == sequence,
-            try window.load(offset..<offset + size) == size
-        else { return nil }
+        guard offset + size <= recordsEnd, try window.load(offset..<offset + size) == size else { return nil }
         let index = window.index(of: offset)
-        let crc = window.bytes.loadLittleEndian(at: index, as: UInt32.self)
-        return crc == CRC32C.of(window.bytes, in: index + 4..<index + size, seed: batch.recordSeed) ? length : nil
+        return Self.length(
+            ofRecordAt: index, in: window.bytes, before: index + size, sequence, seed: batch.recordSeed)
     }
 
     /// True where the batch's length table can be read.

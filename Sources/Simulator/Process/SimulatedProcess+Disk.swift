@@ -4,7 +4,7 @@ internal import Time
 
 /// What the loop's thread asks of the disk's.
 enum DiskWork {
-    case commit(ordinal: UInt64, [OpenBatch])
+    case commit(ordinal: UInt64, BatchHandover)
     case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
     case settle(destination: String, LogName, through: UInt64, Ledger)
     case stop
@@ -63,11 +63,11 @@ extension SimulatedProcess {
         }
     }
 
-    private func commit(_ ordinal: UInt64, _ sealed: [OpenBatch]) {
-        var batches = sealed
+    private func commit(_ ordinal: UInt64, _ sealed: BatchHandover) {
+        var batches = sealed.take()
         let age = UInt64(world.now.nanoseconds / 1_000_000)
         let outcomes = queue.commit(&batches, at: world.wall, age: age)
-        reply(.committed(ordinal: ordinal, outcomes, batches))
+        reply(.committed(ordinal: ordinal, outcomes, BatchHandover(batches)))
     }
 
     private func read(_ work: DiskWork) {
