@@ -16,8 +16,9 @@ extension Promise {
         tracks[name] = track
     }
 
-    func sleeps(until instant: Instant) {
+    func sleeps(from now: Instant, until instant: Instant) {
         note("sleep")
+        sleptAt = now
         wokeAt = instant
     }
 
