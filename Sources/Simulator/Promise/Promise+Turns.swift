@@ -108,7 +108,7 @@ extension Promise {
                 tracks[name]?.idleSince = now
                 continue
             }
-            let latest = track.idleSince + settings.reachability.checkInterval + .seconds(2)
+            let latest = max(track.idleSince, wokeAt) + settings.reachability.checkInterval + .seconds(2)
             require(now <= latest, "\(name): no check since \(track.idleSince)")
         }
     }
