@@ -72,7 +72,7 @@ extension Promise {
 
     func crashed(_ end: SimulatedDisk.End, at now: Instant) {
         note("crash: \(end)")
-        lastEnd = (end, now)
+        lastEnd = (end, now < wokeAt ? min(now, sleptAt) : now)
         answering = nil
         for flight in simulation?.process?.flights.values.map({ $0 }) ?? [] {
             tracks[flight.request.destination]?.repeatable += flight.events.count

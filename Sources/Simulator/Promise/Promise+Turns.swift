@@ -16,8 +16,9 @@ extension Promise {
         tracks[name] = track
     }
 
-    func sleeps(until instant: Instant) {
+    func sleeps(from now: Instant, until instant: Instant) {
         note("sleep")
+        sleptAt = now
         wokeAt = instant
     }
 
@@ -107,7 +108,7 @@ extension Promise {
                 tracks[name]?.idleSince = now
                 continue
             }
-            let latest = track.idleSince + settings.reachability.checkInterval + .seconds(2)
+            let latest = max(track.idleSince, wokeAt) + settings.reachability.checkInterval + .seconds(2)
             require(now <= latest, "\(name): no check since \(track.idleSince)")
         }
     }

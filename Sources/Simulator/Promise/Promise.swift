@@ -31,6 +31,8 @@ final class Promise {
     /// The last time at which calls of the disk failed or hung.
     var diskWrong = Instant(nanoseconds: 0)
     var openedAt = Instant(nanoseconds: 0)
+    /// The last sleep of the machine, or the one that it is in.
+    var sleptAt = Instant(nanoseconds: 0)
     var wokeAt = Instant(nanoseconds: 0)
 
     /// An event as a client posted it.

@@ -92,7 +92,7 @@ extension Simulation {
     private func sleep() {
         guard chance(50), let life = process?.life, now >= asleepUntil else { return }
         asleepUntil = now + span(.seconds(2)...(.seconds(60)))
-        promise.sleeps(until: asleepUntil)
+        promise.sleeps(from: now, until: asleepUntil)
         plan(after: asleepUntil - now) { world in
             guard let process = world.process, process.life == life else { return }
             process.tell(.resumed)

@@ -103,7 +103,7 @@ package final class Simulation {
             guard now < limit else { throw Broken(description: "not drained in an hour: \(promise.situation)") }
             try step(before: limit)
         }
-        let rest = now + .seconds(5)
+        let rest = max(now, asleepUntil) + .seconds(5)
         while now < rest { try step(before: rest) }
         crash(.powerCut)
         let last = now + .seconds(120)
