@@ -22,6 +22,10 @@ extension [UInt8] {
         }
     }
 
+    /// Appends another array, as bytes and not as any sequence.
+    @inlinable
+    package mutating func append(all other: borrowing [UInt8]) { append(other, 0..<other.count) }
+
     /// Appends part of another array, without a copy between.
     @inlinable
     package mutating func append(_ other: borrowing [UInt8], _ range: Range<Int>) {
@@ -32,7 +36,7 @@ extension [UInt8] {
         }
     }
 
-    /// Appends words in little-endian byte order, then the bytes of a span, then zeros up to a multiple of `unit` bytes.
+    /// Appends words in little-endian byte order, then a span, then zeros up to a multiple of `unit` bytes.
     @inlinable
     package mutating func append<let count: Int>(
         words: InlineArray<count, UInt64>, _ span: Span<UInt8>, paddedTo unit: Int
@@ -44,7 +48,9 @@ extension [UInt8] {
                 for index in 0..<count {
                     target.storeBytes(of: words[index].littleEndian, toByteOffset: 8 * index, as: UInt64.self)
                 }
-                if let start = bytes.baseAddress { (target + 8 * count).copyMemory(from: start, byteCount: bytes.count) }
+                if let start = bytes.baseAddress {
+                    (target + 8 * count).copyMemory(from: start, byteCount: bytes.count)
+                }
                 (target + used).initializeMemory(as: UInt8.self, repeating: 0, count: size - used)
             }
         }

@@ -27,12 +27,4 @@ extension Span<UInt8> {
         precondition(offset >= 0 && offset + MemoryLayout<Value>.size <= count)
         return withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: type)) }
     }
-
-    /// The eight bytes at `offset`, which must exist, the first the least significant.
-    @inlinable
-    @inline(__always)
-    package func word(at offset: Int) -> UInt64 {
-        precondition(offset >= 0 && offset <= count - 8)
-        return UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
-    }
 }

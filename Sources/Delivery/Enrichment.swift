@@ -116,13 +116,13 @@ struct Enrichment: Sendable {
         case .queueReason:
             guard let gate = facts.gate else { return }
             comma()
-            body += reasons[Int(gate.rawValue)]
+            body.append(all: reasons[Int(gate.rawValue)])
         case .connectionType:
             comma()
-            body += types[Int(facts.connectionType.rawValue)]
+            body.append(all: types[Int(facts.connectionType.rawValue)])
         case .sentConnectionType:
             comma()
-            body += sentTypes[Int(facts.sentConnectionType.rawValue)]
+            body.append(all: sentTypes[Int(facts.sentConnectionType.rawValue)])
         case .eventID:
             comma()
             appendID(facts, to: &body)
@@ -139,7 +139,7 @@ struct Enrichment: Sendable {
             idPrefix = Array("\"event_id\":\"".utf8) + text.dropLast()
             idEpoch = facts.epoch
         }
-        body.append(contentsOf: idPrefix.span)
+        body.append(all: idPrefix)
         body.append(decimal: facts.sequence)
         body.append(UInt8(ascii: "\""))
     }
@@ -151,7 +151,7 @@ struct Enrichment: Sendable {
             timeSecond = second
         }
         let rest = UInt16(time.milliseconds - second * 1_000)
-        body.append(contentsOf: timePrefix.span)
+        body.append(all: timePrefix)
         body.append(UInt8(ascii: "0") + UInt8(rest / 100))
         body.append(UInt8(ascii: "0") + UInt8(rest / 10 % 10))
         body.append(UInt8(ascii: "0") + UInt8(rest % 10))

@@ -66,7 +66,7 @@ package struct JSONMembers: Sendable {
         var at = start + 1
         var hasEscapes = false
         while true {
-            at = JSONScanner.skipToQuoteOrBackslash(text, from: at)
+            at = text.firstQuoteOrBackslash(from: at)
             guard at < text.count else { return (text.count, hasEscapes) }
             if text[at] == UInt8(ascii: "\"") { return (at + 1, hasEscapes) }
             hasEscapes = true

@@ -5,7 +5,7 @@ extension JSONScanner {
     static func string(_ text: Span<UInt8>, from start: Int) throws(JSONError) -> Int {
         var at = start + 1
         while true {
-            at = skipPlain(text, from: at)
+            at = text.firstStopOfString(from: at)
             guard at < text.count else { throw JSONError(.unexpectedEnd, at: at) }
             switch text[at] {
             case UInt8(ascii: "\""): return at + 1
@@ -14,49 +14,6 @@ extension JSONScanner {
             default: throw JSONError(.controlCharacter, at: at)
             }
         }
-    }
-
-    /// Passes over ASCII that needs no look, eight bytes a step.
-    @inline(__always)
-    private static func skipPlain(_ text: Span<UInt8>, from start: Int) -> Int {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let high: UInt64 = 0x8080_8080_8080_8080
-        var at = start
-        while at <= text.count - 8 {
-            let word = text.word(at: at)
-            let quote = (word ^ (ones &* 0x22)) &- ones
-            let backslash = (word ^ (ones &* 0x5C)) &- ones
-            let control = word &- ones &* 0x20
-            // The lowest set bit marks the first byte that is a quotation mark, a backslash, a control or not ASCII: a
-            // subtraction borrows from the bytes above only where it has marked one below.
-            let stops = (quote | backslash | control | word) & high
-            if stops != 0 { return at + stops.trailingZeroBitCount / 8 }
-            at += 8
-        }
-        while at < text.count {
-            let byte = text[at]
-            if byte < 0x20 || byte >= 0x80 || byte == 0x22 || byte == 0x5C { break }
-            at += 1
-        }
-        return at
-    }
-
-    /// The first quotation mark or backslash at or after `start`; the text's count where there is none.
-    static func skipToQuoteOrBackslash(_ text: Span<UInt8>, from start: Int) -> Int {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let high: UInt64 = 0x8080_8080_8080_8080
-        var at = start
-        while at <= text.count - 8 {
-            let word = text.word(at: at)
-            let quote = word ^ (ones &* 0x22)
-            let backslash = word ^ (ones &* 0x5C)
-            // A byte that is not ASCII is no stop, though the subtraction marks it.
-            let stops = ((quote &- ones) | (backslash &- ones)) & ~word & high
-            if stops != 0 { return at + stops.trailingZeroBitCount / 8 }
-            at += 8
-        }
-        while at < text.count, text[at] != 0x22, text[at] != 0x5C { at += 1 }
-        return at
     }
 
     private static func escape(_ text: Span<UInt8>, from start: Int) throws(JSONError) -> Int {

@@ -58,8 +58,8 @@ struct RecordWalk {
         return (sequence, index, length)
     }
 
-    /// The length of the event whose record begins at `index`, where the record is whole, ends before `end` and has that
-    /// number.
+    /// The length of the event whose record begins at `index`; nil unless the record is whole, ends before `end` and
+    /// has that number.
     private static func length(
         ofRecordAt index: Int, in bytes: borrowing [UInt8], before end: Int, _ sequence: UInt64, seed: UInt32
     ) -> Int? {
