@@ -38,6 +38,8 @@ test:
 	mkdir -p .run
 	swift build --build-tests
 	swift test --skip-build 2>&1 | tee .run/swift-test.log
+	# Every length of a cut tail, and hundreds of flipped bytes.
+	UPLINKD_THOROUGH_TESTS=1 swift test --skip-build --filter DamageTests 2>&1 | tee -a .run/swift-test.log
 	if [[ -d Tests/Integration ]]; then
 	    swift build $(RELEASE)
 	    UPLINKD_BIN_DIR="$(BIN_DIR)" $(PYTHON) -m pytest -rs Tests/Integration 2>&1 | tee .run/pytest.log
@@ -46,7 +48,12 @@ test:
 
 # More seeds and rounds than there is time for at each change.
 nightly: export UPLINKD_MODEL_SEEDS ?= 3000
-nightly: export UPLINKD_NIGHTLY ?= 1
+nightly: export UPLINKD_SIM_SEEDS ?= 2000
+nightly: export UPLINKD_THOROUGH_TESTS ?= 1
+nightly: export UPLINKD_KILLS ?= 200
+nightly: export UPLINKD_CUTS ?= 50
+nightly: export UPLINKD_DAMAGE_STEP ?= 1
+nightly: export UPLINKD_FLIPS ?= 500
 nightly: test bench
 
 bench:

@@ -75,7 +75,12 @@ let package = Package(
                 "Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor", "Resolver", "Netlink", "Reachability", "Gates",
                 "Queue", "Intake", "Delivery", "HTTPTransport", "Control", "Configuration", "SystemdService", "Version",
             ]),
-        module("Simulator", ["Bytes", "Time", "Posix", "Reachability", "Gates", "Queue", "Delivery", "Daemon"]),
+        module(
+            "Simulator",
+            [
+                "Bytes", "Time", "Posix", "JSON", "Resolver", "Reachability", "Gates", "Queue", "Intake", "Delivery",
+                "Daemon",
+            ]),
 
         .executableTarget(name: "uplinkd", dependencies: ["Daemon", "Posix"], swiftSettings: safe),
         .executableTarget(name: "uplinkctl", dependencies: ["ControlClient", "Version"], swiftSettings: safe),

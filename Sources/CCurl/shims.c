@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#define CURL_DISABLE_DEPRECATION   /* curl_multi_socket_all */
 #include "CCurl.h"
 
 #include <fcntl.h>
@@ -45,11 +46,10 @@ CURLcode ccurl_set_callbacks(
     return failed;
 }
 
-static int prepare_socket(void *context, curl_socket_t socket, curlsocktype purpose) {
-    (void)purpose;
+int ccurl_prepare_socket(curl_socket_t socket, uint32_t user_timeout_milliseconds) {
     int family = 0;
     socklen_t length = sizeof family;
-    unsigned int user_timeout = (unsigned int)(uintptr_t)context;
+    unsigned int user_timeout = user_timeout_milliseconds;
     if (fcntl(socket, F_SETFD, FD_CLOEXEC) < 0) return CURL_SOCKOPT_ERROR;
     if (getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &length) < 0) return CURL_SOCKOPT_ERROR;
     if (family == AF_UNIX) return CURL_SOCKOPT_OK;
@@ -58,10 +58,9 @@ static int prepare_socket(void *context, curl_socket_t socket, curlsocktype purp
     return CURL_SOCKOPT_OK;
 }
 
-CURLcode ccurl_prepare_sockets(CURL *easy, uint32_t user_timeout_milliseconds) {
-    CURLcode failed = curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, prepare_socket);
-    if (failed) return failed;
-    return curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, (void *)(uintptr_t)user_timeout_milliseconds);
+CURLcode ccurl_set_made(CURL *easy, ccurl_made_callback made, void *context) {
+    CURLcode failed = curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, made);
+    return failed ? failed : curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, context);
 }
 
 static int refuse_look_up(void *resolver, void *reserved, void *context) {
@@ -95,6 +94,11 @@ CURLMcode ccurl_multi_set_callbacks(
     if (!failed) failed = curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer);
     if (!failed) failed = curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
     return failed;
+}
+
+CURLMcode ccurl_multi_look_at_all(CURLM *multi) {
+    int running = 0;
+    return curl_multi_socket_all(multi, &running);
 }
 
 CURL *ccurl_multi_next_ended(CURLM *multi, CURLcode *result) {

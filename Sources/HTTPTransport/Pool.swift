@@ -13,6 +13,8 @@ final class Pool {
     /// A turn of the loop that has lasted so long leaves the rest to the next.
     private static let turnLimit: Duration = .milliseconds(10)
     private static let idleHandleLimit = 3
+    /// How long the kernel waits for the peer to acknowledge what was sent.
+    static let userTimeoutMilliseconds: UInt32 = 20_000
 
     /// A transfer has ended; called outside of libcurl.
     var ended: ((Transfer, TransportOutcome) -> Void)?
@@ -68,6 +70,7 @@ final class Pool {
     /// Starts a transfer whose options are set.
     func start(_ transfer: Transfer) {
         precondition(!isClosed && !isRetired)
+        prepareSockets(of: transfer.easy)
         running[ObjectIdentifier(transfer)] = transfer
         let failed = unsafe curl_multi_add_handle(multi, transfer.easy.raw)
         precondition(failed == CURLM_OK)
@@ -91,6 +94,7 @@ final class Pool {
         for transfer in running.values { remove(transfer) }
         idleHandles = []
         unsafe curl_multi_cleanup(multi)
+        forgetAll()
         for timer in [timer, idleTimer] { timer.map(loop.cancel) }
         isClosed = true
         closed?()
@@ -131,6 +135,14 @@ final class Pool {
         var count: Int32 = 0
         let failed = unsafe curl_multi_socket_action(multi, socket, events, &count)
         precondition(failed == CURLM_OK, "libcurl refused to act: \(failed.rawValue)")
+        deliver()
+    }
+
+    /// Has libcurl look at all its transfers, and say which sockets are to be watched.
+    func lookAtAll() {
+        guard !isClosed, !running.isEmpty else { return }
+        let failed = unsafe ccurl_multi_look_at_all(multi)
+        precondition(failed == CURLM_OK, "libcurl refused to look: \(failed.rawValue)")
         deliver()
     }
 

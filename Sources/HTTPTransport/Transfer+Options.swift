@@ -4,9 +4,6 @@ internal import Delivery
 internal import Time
 
 extension Transfer {
-    /// How long the kernel waits for the peer to acknowledge what was sent.
-    private static let userTimeoutMilliseconds: UInt32 = 20_000
-
     private static let oneSendLimit = 65_536
     /// The largest buffer that libcurl takes (CURLOPT_UPLOAD_BUFFERSIZE(3)).
     private static let uploadLimit = 2_097_152
@@ -44,7 +41,6 @@ extension Transfer {
         easy.set(CURLOPT_CAINFO, nil)
         easy.set(CURLOPT_CAPATH, nil)
         easy.set(CURLOPT_MAXAGE_CONN, Self.connectionAgeSeconds)
-        easy.check(unsafe ccurl_prepare_sockets(easy.raw, Self.userTimeoutMilliseconds))
     }
 
     private func setBody() {

@@ -7,6 +7,7 @@ final class WatchedSocket: ReadyHandler {
     private let number: Int32
     private weak var pool: Pool?
     var registration: EventLoop.Registration?
+    var interest: Readiness = []
 
     init(_ number: Int32, of pool: Pool) {
         self.number = number
@@ -29,22 +30,55 @@ extension Pool {
         default: return forget(number)
         }
         do throws(Errno) {
-            if let registration = sockets[number]?.registration {
+            let socket = sockets[number] ?? WatchedSocket(number, of: self)
+            if let registration = socket.registration {
                 try loop.modify(registration, interest)
             } else {
-                let socket = WatchedSocket(number, of: self)
                 socket.registration = try loop.register(number, interest, handler: socket)
                 sockets[number] = socket
             }
+            socket.interest = interest
         } catch {
             // The kernel can watch no more descriptors: the transfer ends by its time limit.
             forget(number)
         }
     }
 
-    private func forget(_ number: Int32) {
-        if let registration = sockets.removeValue(forKey: number)?.registration { loop.deregister(registration) }
+    /// libcurl has made a socket, perhaps with the number of one that counts as watched and that it has closed.
+    func made(_ number: Int32) {
+        guard let socket = sockets[number], let registration = socket.registration else { return }
+        _ = loop.deregisterIfOpen(registration)
+        socket.registration = nil
+        do throws(Errno) {
+            socket.registration = try loop.register(number, socket.interest, handler: socket)
+        } catch {
+            forget(number)
+        }
     }
+
+    /// No socket is watched any more; libcurl has closed all.
+    func forgetAll() {
+        for number in Array(sockets.keys) { forget(number) }
+    }
+
+    private func forget(_ number: Int32) {
+        guard let registration = sockets.removeValue(forKey: number)?.registration else { return }
+        guard !loop.deregisterIfOpen(registration) else { return }
+        // libcurl 7.88 closes one that did not connect in time before it says so (cf_socket_close), and then has
+        // nothing call it until the time for all addresses is over: the next address would never be tried.
+        loop.schedule(at: loop.now) { [weak self] in self?.lookAtAll() }
+    }
+
+    /// Has libcurl tell of each socket that it makes for this handle.
+    func prepareSockets(of easy: EasyHandle) {
+        easy.check(unsafe ccurl_set_made(easy.raw, noteMade, Unmanaged.passUnretained(self).toOpaque()))
+    }
+}
+
+/// libcurl's callback for a new socket: how long the kernel waits for the peer to acknowledge is set on it.
+private func noteMade(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ purpose: curlsocktype) -> Int32 {
+    unsafe pool(context).made(socket)
+    return ccurl_prepare_socket(socket, Pool.userTimeoutMilliseconds)
 }
 
 private func pool(_ context: UnsafeMutableRawPointer?) -> Pool {

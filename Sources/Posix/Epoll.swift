@@ -42,6 +42,11 @@ package struct Epoll: ~Copyable {
         try checked(cl_epoll_control(descriptor.number, CL_EPOLL_REMOVE, number, 0, 0))
     }
 
+    /// Takes a descriptor out that others may have closed; false where they have, by which the kernel took it out.
+    package func removeIfOpen(_ number: Int32) -> Bool {
+        cl_epoll_control(descriptor.number, CL_EPOLL_REMOVE, number, 0, 0) >= 0
+    }
+
     /// Waits at most `milliseconds` (-1: for ever) and gives each of at most 64 ready descriptors to `body`.
     package mutating func wait(
         milliseconds: Int32, _ body: (_ token: UInt64, _ ready: Readiness) -> Void

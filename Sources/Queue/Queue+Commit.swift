@@ -18,6 +18,9 @@ extension Queue {
         let age: UInt64
     }
 
+    /// Batches that are kept over one failure after another, no more.
+    private static let mostCommittedAgain = 64
+
     /// Makes batches durable: gives sequence numbers, writes each to its log, syncs each log once.
     ///
     /// All batches of one log succeed or fail together; a log that is full or fails does not fail the others. The
@@ -31,9 +34,9 @@ extension Queue {
             let group = batches.indices.filter { batches[$0].log == log.name }
             precondition(group.allSatisfy { batches[$0].count > 0 }, "an empty batch was committed")
             do throws(QueueError) {
-                try commit(group, of: &batches, to: log, moment)
+                let again = try commit(group, of: &batches, to: log, moment)
                 commitFailure = nil
-                accept(group, of: &batches, in: log, &outcomes)
+                accept(group, of: &batches, in: log, keeping: again, &outcomes)
             } catch {
                 commitFailure = error
                 for index in group {
@@ -45,18 +48,19 @@ extension Queue {
         return outcomes.compactMap { $0 }
     }
 
-    /// Writes a group durably, in a new segment where the first try fails.
+    /// Writes a group durably, in a new segment where the first try fails; returns how many batches were made durable
+    /// again with it.
     private func commit(
         _ group: [Int], of batches: inout [OpenBatch], to log: LogState, _ moment: Moment
-    ) throws(QueueError) {
+    ) throws(QueueError) -> Int {
         try completeStart()
         do throws(QueueError) {
-            try write(group, of: &batches, to: log, moment)
+            return try write(group, of: &batches, to: log, moment)
         } catch {
             guard case .failed = error else { throw error }
             giveUpSegment(of: log)
             do throws(QueueError) {
-                try write(group, of: &batches, to: log, moment)
+                return try write(group, of: &batches, to: log, moment)
             } catch {
                 giveUpSegment(of: log)
                 throw error
@@ -78,7 +82,7 @@ extension Queue {
 
     private func write(
         _ group: [Int], of batches: inout [OpenBatch], to log: LogState, _ moment: Moment
-    ) throws(QueueError) {
+    ) throws(QueueError) -> Int {
         let again = log.mustCommitAgain ? log.kept.count : 0
         let firstAgain = log.last + 1 - UInt64(log.kept[..<again].reduce(0) { $0 + $1.count })
         let block = blockSize
@@ -108,15 +112,21 @@ extension Queue {
         lastSyncMicroseconds = Int((clock() - start).nanoseconds / 1_000)
         log.mustCommitAgain = false
         log.tip = SegmentHeader.Previous(segment: writer.id, validLength: writer.offset, last: next - 1)
+        return again
     }
 
     /// Counts a durable group and keeps its batches until the next, giving those kept before in exchange.
+    ///
+    /// What the same sync made durable again is kept as well: if the next one fails, the disk may have lost all of it.
     private func accept(
-        _ group: [Int], of batches: inout [OpenBatch], in log: LogState, _ outcomes: inout [CommitOutcome?]
+        _ group: [Int], of batches: inout [OpenBatch], in log: LogState, keeping again: Int,
+        _ outcomes: inout [CommitOutcome?]
     ) {
         let isFirst = log.last == 0
         var old: [OpenBatch] = []
         swap(&old, &log.kept)
+        if again <= Self.mostCommittedAgain { log.kept.append(contentsOf: old[..<again]) }
+        old.removeFirst(again)
         for index in group {
             let count = batches[index].count
             outcomes[index] = .committed(log: log.name, epoch: log.epoch, first: log.last + 1, count: count)

@@ -20,7 +20,7 @@ extension Queue {
     /// One that is named no more keeps its cursors, and with them its events.
     package func use(destinations: [String]) {
         self.destinations = destinations
-        for log in logs.values where log.last > 0 { _ = addCursors(to: log) }
+        for log in logsInOrder where log.last > 0 { _ = addCursors(to: log) }
     }
 
     /// Where a destination stands in a log; nil while the log has no event, and for an unknown destination.

@@ -16,13 +16,13 @@ extension Queue {
             cursorsDirtySince = since
             if now >= since + Self.cursorDelay { return synchroniseCursors(at: now) }
         }
-        if let log = logs.values.first(where: { retirable($0) != nil }) {
+        if let log = logsInOrder.first(where: { retirable($0) != nil }) {
             if retire(log) { return now }
             return now + Self.cursorDelay
         }
         let due = cursorsDirtySince.map { $0 + Self.cursorDelay }
         guard now >= preparingRestsUntil else { return min(due ?? preparingRestsUntil, preparingRestsUntil) }
-        guard let log = logs.values.first(where: needsSpare) else { return due }
+        guard let log = logsInOrder.first(where: needsSpare) else { return due }
         do throws(QueueError) {
             return try prepareSlice(of: log) ? now : due
         } catch {

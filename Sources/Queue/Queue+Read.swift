@@ -37,7 +37,7 @@ extension Queue {
             quarantined: [sequence...end])
     }
 
-    private func fill(
+    func fill(
         _ builder: inout ChunkBuilder, _ log: LogState, _ index: Int, from sequence: UInt64, through end: UInt64,
         limit: Int
     ) throws(QueueError) {
@@ -83,21 +83,29 @@ extension Queue {
 
     /// Looks for lost events in the segments before, which a commit made again may have left there, too.
     ///
-    /// A segment is looked at only as far as the next one's header says that it was acknowledged.
+    /// A segment is looked at only as far as the next one's header says that it was acknowledged; to its end where the
+    /// next one has neither a header nor a batch that can be read.
     private func rescue(_ builder: inout ChunkBuilder, _ log: LogState, before index: Int) {
         for earlier in (max(0, index - 2)..<index).reversed() {
             let name = log.segments[earlier].name
-            guard let next = try? header(of: log, earlier + 1)?.previous, next.segment == name.id else { continue }
+            var last = UInt64.max
+            var validLength = Int.max
+            if let next = try? header(of: log, earlier + 1) {
+                guard let previous = next.previous, previous.segment == name.id else { continue }
+                (last, validLength) = (previous.last, previous.validLength)
+            } else {
+                guard builder.epoch == 0 else { continue }
+            }
             for lost in builder.lost {
-                let end = min(lost.sequences.upperBound, next.last)
+                let end = min(lost.sequences.upperBound, last)
                 guard name.first <= lost.sequences.lowerBound, lost.sequences.lowerBound <= end,
                     let source = try? openFile(of: name, at: log.path(of: name))
                 else { continue }
-                window.attach(source.file, end: min(source.size, next.validLength), isTolerant: true)
+                window.attach(source.file, end: min(source.size, validLength), isTolerant: true)
                 defer { window.detach() }
                 var place = ReadPlace(
                     window, segment: name.id, seal: identity.seal, sequence: lost.sequences.lowerBound,
-                    end: min(source.size, next.validLength))
+                    end: min(source.size, validLength))
                 var found = ChunkBuilder(limit: OpenBatch.maximumBytes)
                 _ = try? place.fill(&found, through: end, limit: found.limit)
                 builder.rescue(found)

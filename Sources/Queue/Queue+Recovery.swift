@@ -36,7 +36,7 @@ extension Queue {
             recovery.failures.append(error)
         }
         // The tails are read once all names are known, so that no segment id is given twice whatever fails.
-        for log in logs.values.sorted(by: { $0.name.text < $1.name.text }) {
+        for log in logsInOrder {
             do throws(QueueError) { try recoverTail(log) } catch { recovery.failures.append(error) }
         }
     }
@@ -85,8 +85,10 @@ extension Queue {
         var keyed: [RecoveryReport.Keyed] = []
         for segment in log.segments.reversed() {
             let path = log.path(of: segment.name)
+            var isDurable = false
             let scan = try attempt(.read, path) { () throws(Errno) in
                 let file = try storage.open(path, .readOnly)
+                isDurable = makeDurable(file, path, of: log)
                 window.attach(file, end: segment.size, isTolerant: true)
                 defer { window.detach() }
                 let previous = try SegmentScan.header(window, segment: segment.name.id)?.previous
@@ -97,13 +99,25 @@ extension Queue {
                 return scan
             }
             recovery.salvaged += scan.salvaged
-            keyed = scan.keyed + keyed
+            if isDurable { keyed = scan.keyed + keyed }
             guard let wall = scan.wall else { continue }
             recovery.resume(age: scan.age, lastCommit: wall)
             log.tip = SegmentHeader.Previous(segment: segment.name.id, validLength: scan.validEnd, last: log.last)
             break
         }
         recovery.keyed += keyed
+    }
+
+    /// What a killed run wrote and did not sync can be read; it must be durable before a repeat is answered by it.
+    private func makeDurable(_ file: any StorageFile, _ path: String, of log: LogState) -> Bool {
+        do throws(QueueError) {
+            try attempt(.synchronise, path) { () throws(Errno) in try file.synchroniseData() }
+            try attempt(.synchronise, log.folder) { () throws(Errno) in try storage.synchroniseDirectory(log.folder) }
+            return true
+        } catch {
+            recovery.failures.append(error)
+            return false
+        }
     }
 
     /// Copies damaged bytes aside and names them, unless an earlier start did.
@@ -134,7 +148,7 @@ extension Queue {
             log.last = slot.low - 1
         }
         let wasLost = found.damaged > 0 || (found.isMissing && !recovery.isNew)
-        for log in logs.values where log.last > 0 {
+        for log in logsInOrder where log.last > 0 {
             for reset in addCursors(to: log) where wasLost { recovery.cursorsReset.append(reset) }
         }
         recovery.cursorsReset.sort { ($0.destination, $0.log.text) < ($1.destination, $1.log.text) }

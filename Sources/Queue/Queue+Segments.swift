@@ -106,7 +106,7 @@ extension Queue {
     ) throws(QueueError) -> Int {
         var room = try roomToGrow(log)
         if room < least - size {
-            for other in logs.values where other !== log && other.spare != nil { dropSpare(of: other) }
+            for other in logsInOrder where other !== log && other.spare != nil { dropSpare(of: other) }
             room = try roomToGrow(log)
         }
         if room >= least - size { return min(wanted, (size + room) / 4_096 * 4_096) }

@@ -32,6 +32,8 @@ package final class Queue {
     /// Damage found since the start, until it is asked for.
     var newDamages: [RecoveryReport.Damage] = []
     var cursorsDirtySince: Instant?
+    /// The age clock when an event of each log was made durable, as last looked up.
+    var lookedUpAges: [LogName: (sequence: UInt64, age: UInt64)] = [:]
     /// Until when the preparing of segments rests after an error.
     var preparingRestsUntil = Instant(nanoseconds: 0)
     /// The segment files that readers have open, the newest first.
@@ -91,6 +93,9 @@ package final class Queue {
             throw .failed(operation, path: full, offset: offset, error)
         }
     }
+
+    /// The logs by name, so that the same calls come to the disk in the same order at each run.
+    var logsInOrder: [LogState] { logs.values.sorted { $0.name.text < $1.name.text } }
 
     /// Bytes on disk, as `du` counts.
     var bytesOnDisk: UInt64 {

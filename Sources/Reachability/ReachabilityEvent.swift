@@ -18,6 +18,8 @@ package enum ReachabilityEvent: Sendable {
     case checkEnded
     /// The machine slept.
     case resumed
+    /// An operator wants to know now.
+    case wanted
     /// `deadline` has come.
     case timer
 }

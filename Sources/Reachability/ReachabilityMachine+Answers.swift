@@ -74,7 +74,13 @@ extension ReachabilityMachine {
         checkIsDue = true
         checkIsStale = checkBegan != nil
         effects.append(.evaluate(resolving: !addressIsKnown || pathIsThere))
-        if !settings.checks { effects.append(.attempt) }
+    }
+
+    /// Looks now, unless the destination is known to be reachable; the beat of the checks stays as it is.
+    mutating func wanted(_ effects: inout [ReachabilityEffect]) {
+        guard state != .reachable else { return }
+        checkIsDue = true
+        effects.append(.evaluate(resolving: !addressIsKnown || pathIsThere))
     }
 
     mutating func timer(at now: Instant, _ effects: inout [ReachabilityEffect]) {

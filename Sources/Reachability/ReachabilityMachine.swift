@@ -90,6 +90,7 @@ package struct ReachabilityMachine: Sendable {
         case .failed(let reason, let text): failed(reason, text, at: now, &effects)
         case .checkEnded: checkEnded(at: now, &effects)
         case .resumed: resumed(at: now, &effects)
+        case .wanted: wanted(&effects)
         case .timer: timer(at: now, &effects)
         }
         return effects
@@ -113,12 +114,11 @@ package struct ReachabilityMachine: Sendable {
     }
 
     /// Asks for a check; one in flight when a trigger comes is about what was before, and is followed by another.
+    ///
+    /// With checks turned off it asks for an attempt instead.
     mutating func check(at now: Instant, onTrigger: Bool, _ effects: inout [ReachabilityEffect]) {
         checkIsDue = false
-        guard settings.checks else {
-            if onTrigger { effects.append(.attempt) }
-            return
-        }
+        guard settings.checks else { return effects.append(.attempt) }
         guard checkBegan == nil else {
             checkIsStale = checkIsStale || onTrigger
             return

@@ -79,6 +79,18 @@ package final class EventLoop {
     package func deregister(_ registration: Registration) {
         precondition(isCurrent(registration))
         try? epoll.remove(slots[registration.slot].descriptor)
+        release(registration)
+    }
+
+    /// Stops watching a descriptor that others may have closed already; false where they have.
+    package func deregisterIfOpen(_ registration: Registration) -> Bool {
+        precondition(isCurrent(registration))
+        let wasOpen = epoll.removeIfOpen(slots[registration.slot].descriptor)
+        release(registration)
+        return wasOpen
+    }
+
+    private func release(_ registration: Registration) {
         slots[registration.slot].handler = nil
         slots[registration.slot].descriptor = -1
         free.append(registration.slot)

@@ -1,4 +1,5 @@
 import Bytes
+import Glibc
 import HTTPTransport
 import Posix
 import Reachability
@@ -161,5 +162,33 @@ struct FailureTests {
             try rig.send(noise(5_000, seed: UInt64(number)), gzipLevel: number % 2 == 0 ? 1 : nil)
         }
         for id in ids { #expect(try rig.outcome(of: id)?.answer?.status == 200) }
+    }
+
+    @Test func aPeerThatTakesNoConnectionTimesOut() throws {
+        let rig = try Rig()
+        let silent = try SilentListener()
+        for _ in 0..<3 {
+            let failure = try rig.outcome(of: rig.send(url: silent.url, connectTimeout: .milliseconds(150)))?.failure
+            #expect(failure?.reason == .timeout)
+        }
+        let cancelled = try rig.send(url: silent.url)
+        try rig.turn(for: .milliseconds(50))
+        rig.transport?.cancel(cancelled)
+        #expect(try rig.outcome(of: rig.send())?.answer?.status == 200)
+        _ = try rig.send(url: silent.url)
+        try rig.turn(for: .milliseconds(50))
+        rig.dropTransport()
+        #expect(rig.outcomes[cancelled] == nil)
+    }
+
+    /// libcurl closes the first attempt without a word, and the second gets its number.
+    @Test func theNextAddressServesWhereTheFirstTakesNoConnection() throws {
+        let rig = try Rig()
+        let silent = try SilentListener(address: 0x7F00_0002, port: rig.server.port)
+        let addresses = try [#require(IPAddress([127, 0, 0, 2]))] + Rig.loopback
+        let id = try rig.send(
+            url: "http://collector.invalid:\(silent.port)/", connectTimeout: .seconds(3), addresses: addresses)
+        let outcome = try rig.outcome(of: id)
+        #expect(outcome?.answer?.status == 200, "\(String(describing: outcome))")
     }
 }

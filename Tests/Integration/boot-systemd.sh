@@ -14,9 +14,8 @@
 #           --tree DIR       copied over the view of the root tree (repeatable; a staged `make install`, `dpkg-deb -x`)
 #           --net            veth pair: eth0 inside, peer0 in a namespace of its own (192.0.2.0/24, 2001:db8::/64)
 #           --limit SECONDS  the whole box is killed after this long (default 900)
-#           --log FILE       where `down` leaves the box's journal
 #
-# Needs root and, as Debian packages: systemd systemd-sysv util-linux iproute2.
+# Needs root and, as Debian packages: systemd, util-linux, mount, iproute2.
 set -u
 umask 022
 me=$(readlink -f "$0")
@@ -161,11 +160,11 @@ netup() {       # eth0 in the box <-> peer0 in a namespace held by a sleeping pr
 peer() { local S=$1; shift; nsenter -t "$(cat "$S/peerpid")" -n -- "$@"; }
 
 cmd_up() {
-    local root=/ trees=() net=0 limit=900 log= S l
+    local root=/ trees=() net=0 limit=900 S l
     while [ $# -gt 0 ]; do case $1 in
         --root) root=$(readlink -f "$2"); shift 2;;   --tree) trees+=("$(readlink -f "$2")"); shift 2;;
         --net) net=1; shift;;                         --limit) limit=$2; shift 2;;
-        --log) log=$2; shift 2;;                      *) die "unknown option $1";;
+        *) die "unknown option $1";;
     esac; done
     [ -x "$root/lib/systemd/systemd" ] || die "no systemd in $root"
     # sweep what a killed earlier run left behind
@@ -177,7 +176,7 @@ cmd_up() {
     for l in "${trees[@]}"; do cp -a "$l/." "$S/m/up/" || die "copy of $l"; done
     chown 0:0 "$S/m/up"; chmod --reference="$root" "$S/m/up"     # mktemp -d folders are 0700: that isn't to become "/"
     local cg; cg=$(cgroot "$S")/${S##*/} || die "no cgroup2"
-    { declare -p root net log cg | sed 's/^declare --/declare -g/'
+    { declare -p root net cg | sed 's/^declare --/declare -g/'
       echo "declare -g deadline=$(( $(date +%s) + limit ))"; } >"$S/conf"
     ( start "$S" ) || { cmd_down "$S"; exit 125; }
     echo "$S"
@@ -185,7 +184,6 @@ cmd_up() {
 cmd_down() {
     local S=${1%/}; [ -f "$S/conf" ] || return 0
     . "$S/conf"
-    if alive "$S" && [ -n "$log" ]; then inside "$S" journalctl -b -o short-precise >"$log" 2>&1; fi
     halt "$S"
     [ -s "$S/peerpid" ] && grep -qa sleep "/proc/$(cat "$S/peerpid")/cmdline" 2>/dev/null && kill -KILL "$(cat "$S/peerpid")"
     cgclean "$cg"

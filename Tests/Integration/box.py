@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import BIN, ROOT, NamespaceCollector, request, until
+from harness import BIN, ROOT, collector_in, request, until
 
 BOOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "boot-systemd.sh")
 UNITS = ("uplinkd-events.socket", "uplinkd-control.socket", "uplinkd.service")
@@ -119,7 +119,7 @@ class Box:
             return self.collect(f"/proc/{file.read().strip()}/ns/net", "192.0.2.1", **options)
 
     def collect(self, namespace, address, **options):
-        made = NamespaceCollector(namespace, address, **options).collector
+        made = collector_in(namespace, address, **options)
         self.collectors.append(made)
         return made
 

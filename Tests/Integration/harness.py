@@ -95,14 +95,14 @@ class Daemon:
                 self.wrap + [UPLINKD, "--config", self.configuration], stdout=log, stderr=log, env=environment
             )
         if wait:
-            until(self.is_ready, 10, f"uplinkd is ready\n{self.read_log()}")
+            until(self.is_serving, 10, f"uplinkd serves\n{self.read_log()}")
         return self
 
-    def is_ready(self):
+    def is_serving(self):
         if self.process.poll() is not None:
             raise AssertionError(f"uplinkd ended with {self.process.returncode}:\n{self.read_log()}")
         try:
-            return request(self.control, "GET", "/readyz", timeout=2)[0] == 200
+            return request(self.control, "GET", "/livez", timeout=2)[0] == 200
         except OSError:
             return False
 
@@ -342,23 +342,18 @@ def run(*command):
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
-class NamespaceCollector:
+def collector_in(namespace, address, port=8080, **options):
     """A `Collector` whose listening socket lives in another network namespace."""
+    created = []
 
-    def __init__(self, namespace, address, port=8080, **options):
-        created = []
+    def make():
+        enter(namespace)
+        created.append(Collector(port=port, address=address, **options))
 
-        def make():
-            enter(namespace)
-            created.append(Collector(port=port, address=address, **options))
-
-        thread = threading.Thread(target=make)
-        thread.start()
-        thread.join()
-        self.collector = created[0]
-
-    def __getattr__(self, name):
-        return getattr(self.collector, name)
+    thread = threading.Thread(target=make)
+    thread.start()
+    thread.join()
+    return created[0]
 
 
 def enter(namespace):

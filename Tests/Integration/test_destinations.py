@@ -1,6 +1,7 @@
 """Destinations that are dead, slow, refuse, come and go: each has a cursor and a ledger of its own, and all is kept."""
 import os
 import signal
+import socket
 import subprocess
 import time
 
@@ -131,6 +132,31 @@ def test_no_answer_keeps_everything(daemons, recorder):
     assert collector.numbers() == list(range(10))
 
 
+def test_no_connection_keeps_everything(daemons, recorder):
+    """A host that drops what comes: each connect ends by its limit, and the daemon goes on."""
+    silent = socket.socket()
+    silent.bind(("127.0.0.1", 0))
+    silent.listen(0)
+    fillers = [socket.socket() for _ in range(3)]
+    for filler in fillers:
+        filler.setblocking(False)
+        filler.connect_ex(silent.getsockname())
+    url = f"http://127.0.0.1:{silent.getsockname()[1]}/collect"
+    daemon = daemons(url=url, options=FAST + "\nConnectTimeout=200ms", sections=CHECKS).start()
+    daemon.post_numbers(range(10))
+    until(lambda: daemon.destination()["reason"] == "timeout", 10, "told")
+    attempts = daemon.destination()["attempts"]
+    until(lambda: daemon.destination()["attempts"] > attempts + 1, 10, "it is tried again")
+    collector = recorder(Script())
+    daemon.destinations["main"] = collector.url
+    daemon.write_configuration(FAST, CHECKS)
+    assert control(daemon, "reload").returncode == 0
+    settled(daemon, 10)
+    for each in [silent, *fillers]:
+        each.close()
+    assert daemon.stop() == 0
+
+
 @pytest.mark.parametrize("status", [404, 401, 403, 302, 501])
 def test_what_needs_a_person_holds(daemons, recorder, status):
     """Everything is kept, the state says why; a reload tries at once."""
@@ -166,7 +192,7 @@ def test_answers_that_come_slowly(daemons, recorder):
 
 
 def test_connection_cut_before_the_answer(daemons, recorder):
-    """The batch comes again: the same events with the same ids, under the same Idempotency-Key, as attempt 2."""
+    """The batch comes again: the same events with the same ids, under the same Idempotency-Key."""
     collector = recorder(Script(), Script(close=True), Script(close=True), Script())
     daemon = daemons(url=collector.url, options=FAST, sections=CHECKS).start()
     daemon.post_numbers([0])
@@ -177,10 +203,11 @@ def test_connection_cut_before_the_answer(daemons, recorder):
     # Later events may have come after the first cut; those of the first try stay together.
     first = posts[0]
     assert len(posts) >= 3
-    for number, again in enumerate(posts[:3], 1):
+    for again in posts[:3]:
         assert again[4] == first[4], "the same bytes"
         assert again[3]["idempotency-key"] == first[3]["idempotency-key"]
-        assert again[3]["uplink-attempt"] == str(number)
+    # Where a kept connection turns out to be dead, libcurl asks again by itself within one attempt.
+    assert [each[3]["uplink-attempt"] for each in posts[:3]] in (["1", "2", "3"], ["1", "1", "2"])
     assert len({each[3]["idempotency-key"] for each in collector.posts()}) == len(collector.posts()) - 2
     assert {event["n"]: event["event_id"] for event in collector.taken} == {
         event["n"]: event["event_id"] for post in posts[2:] for event in post[4]

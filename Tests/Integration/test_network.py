@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness import NamespaceCollector, Script, until
+from harness import collector_in, Script, until
 
 COLLECTOR = "198.51.100.10"
 OPTIONS = "PlainHTTP=yes\nExpectHeader=X-Collector: uplink\nRetryMin=1s"
@@ -21,7 +21,7 @@ def box(network, daemons):
 
     box = Box()
     box.network = network
-    box.collector = NamespaceCollector(network.outer, COLLECTOR, script=Script(headers={"X-Collector": "uplink"}))
+    box.collector = collector_in(network.outer, COLLECTOR, script=Script(headers={"X-Collector": "uplink"}))
     box.daemon = daemons(
         url=f"http://{COLLECTOR}:8080/collect", options=OPTIONS, wrap=network.wrap(),
         sections="[Reachability]\nCheckInterval=30s",
@@ -85,13 +85,13 @@ def test_queued_while_the_carrier_is_gone(box):
 def test_a_collector_that_is_down_is_found_by_the_check(box):
     daemon, collector, network = box.daemon, box.collector, box.network
     network.route()
-    collector.collector.stop()
+    collector.stop()
     daemon.write_configuration(OPTIONS, "[Reachability]\nCheckInterval=2s")
     daemon.start()
     until(lambda: daemon.state() == "unreachable", 10, "the destination is unreachable")
     daemon.post_numbers(range(100))
     time.sleep(1)
-    box.collector = NamespaceCollector(network.outer, COLLECTOR, script=Script(headers={"X-Collector": "uplink"}))
+    box.collector = collector_in(network.outer, COLLECTOR, script=Script(headers={"X-Collector": "uplink"}))
     until(lambda: len(box.collector.taken) >= 100, 8, f"the check finds it\n{daemon.read_log()}")
     assert box.collector.numbers() == list(range(100))
     assert_queued(box.collector.taken)
@@ -100,7 +100,7 @@ def test_a_collector_that_is_down_is_found_by_the_check(box):
 def test_an_event_cancels_no_check(box):
     """The route returns while the collector is down: an event posted before the next check changes nothing of it."""
     daemon, network = box.daemon, box.network
-    box.collector.collector.stop()
+    box.collector.stop()
     daemon.write_configuration(OPTIONS, "[Reachability]\nCheckInterval=8s")
     daemon.start()
     until(lambda: daemon.state() == "no-path", 5, "no path")
@@ -109,7 +109,7 @@ def test_an_event_cancels_no_check(box):
     time.sleep(5)
     daemon.post_numbers([1])
     before = time.monotonic()
-    box.collector = NamespaceCollector(network.outer, COLLECTOR, script=Script(headers={"X-Collector": "uplink"}))
+    box.collector = collector_in(network.outer, COLLECTOR, script=Script(headers={"X-Collector": "uplink"}))
     until(lambda: len(box.collector.taken) == 1, 12, f"the next check finds the collector\n{daemon.read_log()}")
     assert time.monotonic() - before < 8 * 1.15 + 1.5
 

@@ -68,10 +68,10 @@ import Time
             _ = try bench.drain()
         }
         bench.queue.close()
-        let node = try #require(storage.files["cursors"])
-        let good = node.bytes
+        let good = try #require(storage.files["cursors"]).bytes
         // Generation 1 was the empty cursor, 5 the newest: the odd copies stand in the second page.
         for (place, low) in [(4_096 + 100, UInt64(7)), (100, 9)] {
+            let node = try #require(storage.files["cursors"])
             node.bytes = good
             node.bytes[place] ^= 1
             try bench.restart(clean: false)

@@ -123,6 +123,7 @@ import Time
         #expect(bench.queue.snapshot.storage == .failing)
         storage.fault = nil
         bench.commit()
+        try bench.queue.synchroniseCursors()
         #expect(bench.queue.snapshot.storage == .good)
         #expect(try bench.drain().events == bench.accepted[.normal])
     }

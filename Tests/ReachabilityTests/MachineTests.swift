@@ -261,6 +261,23 @@ struct MachineTests {
         #expect(rig.state == .reachable)
     }
 
+    @Test func anOperatorsWishIsACheckNowAndLeavesTheBeat() {
+        var rig = Rig(usable(), .refuses, seed: 3)
+        rig.run(to: 190)
+        var undisturbed = rig
+        undisturbed.run(to: 300)
+        rig.tell(.wanted)
+        rig.run(to: 300)
+        #expect(rig.checks(since: 190).first == 190)
+        #expect(rig.checks(since: 191) == undisturbed.checks(since: 191))
+        rig.destination = .answers
+        rig.run(to: 400)
+        let checks = rig.checks().count
+        rig.tell(.wanted)
+        rig.run(to: 410)
+        #expect(rig.checks().count == checks, "nothing is checked while reachable")
+    }
+
     @Test func anExpiringRouteIsLookedAtWhenItExpires() {
         var rig = Rig(usable(expires: .seconds(4)), .answers)
         rig.run(to: 2)

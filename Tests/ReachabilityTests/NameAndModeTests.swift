@@ -80,6 +80,9 @@ struct WithoutChecksTests {
         rig.tell(.resumed)
         #expect(rig.count(.attempt) == 3)
         #expect(rig.checks().isEmpty)
+        rig.verdict = .none(.noRoute, detail: "the network was left while asleep")
+        rig.tell(.resumed)
+        #expect(rig.count(.attempt) == 3, "nothing is sent before the kernel was asked")
     }
 
     @Test func aNameIsLookedUpAgainWhileItHasNoAddress() {

@@ -63,7 +63,20 @@ extension QueueLife {
         for pair in histories.keys.sorted(by: { ($0.destination, $0.log.text) < ($1.destination, $1.log.text) }) {
             try checkCursor(pair, after: end)
         }
+        repeatPosts()
         try readAll()
+    }
+
+    /// Clients without an answer ask again: what the log holds already is acknowledged at once.
+    ///
+    /// After an error, what the page cache shows says nothing about the disk, and nobody can know.
+    private func repeatPosts() {
+        guard !faults.errors else { return }
+        for keyed in queue.recovery.keyed where acknowledged[keyed.log]?[keyed.id.sequence] == nil {
+            guard let bytes = posted[keyed.key] else { continue }
+            acknowledged[keyed.log, default: [:]][keyed.id.sequence] = Event(epoch: keyed.id.epoch, bytes: bytes)
+            note("  repeated: \(keyed.log.text) \(keyed.id.sequence)")
+        }
     }
 
     func checkSums() throws {

@@ -52,6 +52,8 @@ final class QueueLife {
     private var epochs: SplitMix64
     var now = Instant(nanoseconds: 1_000_000_000)
     private var number = 0
+    /// What clients posted, by what a repeat is told by.
+    var posted: [DuplicateKey: [UInt8]] = [:]
     /// What clients were told is accepted.
     var acknowledged: [LogName: [UInt64: Event]] = [:]
     var histories: [Pair: History] = [:]
@@ -110,7 +112,7 @@ final class QueueLife {
 
     private func act() throws {
         switch Int.random(in: 0..<100, using: &random) {
-        case 0..<40: commit()
+        case 0..<40: commit(to: Self.logs.filter { _ in chance(60) })
         case 40..<70: try deliver()
         case 70..<80: try housekeep()
         case 80..<84:
@@ -128,19 +130,23 @@ final class QueueLife {
         }
     }
 
-    private func commit() {
+    func commit(to logs: [LogName]) {
         let context = AcceptContext(connectionType: .ethernet, closed: [])
         var batches: [OpenBatch] = []
         var events: [[[UInt8]]] = []
-        for log in Self.logs where chance(60) {
+        for log in logs {
             var batch = OpenBatch(log: log, context: context)
-            let new = (0..<Int.random(in: 1...4, using: &random)).map { _ in makeEvent() }
-            for event in new { _ = batch.append(event.span, acceptedAt: WallTime(milliseconds: 5_000)) }
+            let new = (0..<Int.random(in: 1...4, using: &random)).map { _ in
+                let event = makeEvent()
+                let key = DuplicateKey(low: UInt64(number), high: 0)
+                posted[key] = event
+                _ = batch.append(event.span, acceptedAt: WallTime(milliseconds: 5_000), duplicateKey: key)
+                return event
+            }
             batches.append(batch)
             events.append(new)
         }
         guard !batches.isEmpty else { return }
-        let logs = batches.map(\.log)
         let outcomes = queue.commit(&batches, at: WallTime(milliseconds: 10_000), age: 20_000)
         note("commit \(logs.map(\.text)) \(events.map(\.count))")
         guard !disk.hasCrashed else { return }

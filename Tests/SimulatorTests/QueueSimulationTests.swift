@@ -1,12 +1,12 @@
 import Posix
+import Queue
 import Simulator
-
 import Testing
 
 @Suite struct QueueSimulationTests {
     static var seeds: Range<UInt64> {
         if let one = Process.environment("UPLINKD_MODEL_SEED").flatMap({ UInt64($0) }) { return one..<(one + 1) }
-        return 0..<(Process.environment("UPLINKD_MODEL_SEEDS").flatMap { UInt64($0) } ?? 60)
+        return 0..<(Process.environment("UPLINKD_MODEL_SEEDS").flatMap { UInt64($0) } ?? 30)
     }
 
     /// Runs the seeds; the first that breaks the promise is an issue.
@@ -49,5 +49,17 @@ import Testing
             }
         }
         #expect(caught >= 15, "only \(caught) of 30 seeds lose an acknowledged event")
+    }
+
+    @Test func `what one sync made durable again outlives the next failure`() throws {
+        for seed in UInt64(0)..<20 {
+            let life = try QueueLife(seed: seed, faults: .init(errors: false, damage: false, crashesInCalls: false))
+            life.commit(to: QueueLife.logs)
+            for _ in 0..<3 {
+                life.disk.failingSyncs = 1
+                life.commit(to: [.normal])
+            }
+            try life.restart(after: .powerCut)
+        }
     }
 }

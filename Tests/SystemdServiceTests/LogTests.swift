@@ -82,6 +82,19 @@ struct LogThreadTests {
         #expect(written.with { $0 } == (0..<500).map { "Stopping: \($0)" })
     }
 
+    @Test func whatWasHeldBackIsWrittenBeforeTheLastLine() {
+        let written = Lock([String]())
+        let log = LogThread { notice in written.with { $0.append(notice.message) } }
+        for number in 0..<3 {
+            log.log(.destinationChanged("a", from: "reachable", to: "no-path", reason: "link", detail: "\(number)"))
+        }
+        log.log(.stopped(queued: 7))
+        #expect(log.flushAndStop(atMost: .seconds(30)))
+        let lines = written.with { $0 }
+        #expect(lines.count == 3 && lines[1].hasSuffix("(2 times since the last such line)"))
+        #expect(lines.last == "Stopped; 7 events wait on disk")
+    }
+
     /// A journal that does not read: nobody waits, what does not fit is counted, the end has its limit.
     @Test func aStuckJournalHoldsNobodyUp() {
         let gate = Lock(false)

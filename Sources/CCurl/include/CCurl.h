@@ -13,6 +13,8 @@
 typedef size_t (*ccurl_data_callback)(char *bytes, size_t size, size_t count, void *context);
 typedef int (*ccurl_seek_callback)(void *context, curl_off_t offset, int origin);
 typedef int (*ccurl_socket_callback)(CURL *easy, curl_socket_t socket, int what, void *context, void *socket_context);
+/* Returns CURL_SOCKOPT_OK or CURL_SOCKOPT_ERROR. */
+typedef int (*ccurl_made_callback)(void *context, curl_socket_t socket, curlsocktype purpose);
 typedef int (*ccurl_timer_callback)(CURLM *multi, long timeout_milliseconds, void *context);
 
 CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value);
@@ -25,8 +27,10 @@ CURLcode ccurl_copy_body(CURL *easy, const uint8_t *bytes, size_t count);
 CURLcode ccurl_set_callbacks(
     CURL *easy, ccurl_data_callback header, ccurl_data_callback body, ccurl_data_callback upload,
     ccurl_seek_callback rewind, void *context);
-/* Sockets are close-on-exec and give up what the peer does not acknowledge in time (TCP_USER_TIMEOUT, tcp(7)). */
-CURLcode ccurl_prepare_sockets(CURL *easy, uint32_t user_timeout_milliseconds);
+/* `made` is called for each socket that is made for the handle, before it connects. */
+CURLcode ccurl_set_made(CURL *easy, ccurl_made_callback made, void *context);
+/* Makes a socket close-on-exec and give up what the peer does not acknowledge in time (TCP_USER_TIMEOUT, tcp(7)). */
+int ccurl_prepare_socket(curl_socket_t socket, uint32_t user_timeout_milliseconds);
 /* Any look-up of a name fails: CURLOPT_RESOLVE must have said all. */
 CURLcode ccurl_forbid_look_ups(CURL *easy);
 
@@ -36,6 +40,8 @@ void *ccurl_get_context(CURL *easy);
 
 CURLMcode ccurl_multi_set_callbacks(
     CURLM *multi, ccurl_socket_callback socket, ccurl_timer_callback timer, void *context);
+/* Goes on with every transfer and says of each which sockets are to be watched. */
+CURLMcode ccurl_multi_look_at_all(CURLM *multi);
 /* The next ended transfer, NULL where there is none. */
 CURL *ccurl_multi_next_ended(CURLM *multi, CURLcode *result);
 

@@ -20,7 +20,10 @@ extension Coordinator {
         _ ordinal: UInt64, _ outcomes: [CommitOutcome], _ batches: BatchHandover, at now: Instant
     ) {
         commitBegan = nil
-        if admission.refusal?.reason == .diskSlow { admission.refusal = nil }
+        if admission.refusal?.reason == .diskSlow {
+            admission.refusal = nil
+            effects.append(.statusChanged)
+        }
         effects.append(.answer(ordinal: ordinal, outcomes.map(Self.answer)))
         admission.recycle(batches.take())
         var grown: [LogName] = []
@@ -38,7 +41,7 @@ extension Coordinator {
         guard commitAge(at: now) >= Self.slowDiskLimit, admission.refusal == nil else { return }
         admission.refusal = Refusal(
             .diskSlow, detail: "the disk has not answered for 10 seconds", retryAfterSeconds: 10)
-        effects.append(.notice(.diskSlow(commitAge(at: now))))
+        effects += [.notice(.diskSlow(commitAge(at: now))), .statusChanged]
     }
 
     /// The accept context follows the gates and the connection type; a change begins a new batch.

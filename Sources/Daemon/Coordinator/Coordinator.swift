@@ -66,7 +66,9 @@ package struct Coordinator {
         case .resolved(let host, let addresses, let failure): resolved(host, addresses, failure, at: now)
         case .resumed: for index in units.indices { feed(index, .resumed, at: now) }
         case .timer: timer(at: now)
-        case .flush(let name): feed(name, .flush, at: now)
+        case .flush(let name):
+            feed(name, .flush, at: now)
+            feed(name, reachability: .wanted, at: now)
         case .stop: stop(at: now)
         }
         return takeEffects()
@@ -92,13 +94,18 @@ package struct Coordinator {
     }
 
     private mutating func timer(at now: Instant) {
-        if settle.take(at: now) {
-            for index in units.indices { evaluate(index, resolving: false, at: now) }
-        }
         refuseWhileDiskIsSlow(at: now)
+        // Delivery's turn comes with the next timer, at once, when the kernel has told whether there is a path.
+        guard !settle.take(at: now) else {
+            for index in units.indices { evaluate(index, resolving: false, at: now) }
+            return
+        }
         for index in units.indices {
-            if let due = units[index].reachability.deadline, due <= now { feed(index, .timer, at: now) }
-            if let due = units[index].delivery.deadline, due <= now { feed(index, delivery: .timer, at: now) }
+            if let due = units[index].reachability.deadline, due <= now {
+                feed(index, .timer, at: now)
+            } else if let due = units[index].delivery.deadline, due <= now {
+                feed(index, delivery: .timer, at: now)
+            }
         }
     }
 

@@ -1,10 +1,16 @@
 package import Bytes
 package import Delivery
+package import Queue
 package import Reachability
-internal import Time
+package import Time
 
 /// One destination: the way to it and the delivery to it, side by side.
 package struct DestinationUnit: Sendable {
+    /// Memory for the bodies of all destinations.
+    private static let bodyBytes = 8 * 1_048_576
+    /// So many bits of a request's number count the requests of one unit, the others the units.
+    private static let requestBits: UInt64 = 40
+
     /// The way to it.
     package internal(set) var reachability: ReachabilityMachine
     /// The delivery to it.
@@ -16,6 +22,26 @@ package struct DestinationUnit: Sendable {
         self.reachability = reachability
         self.delivery = delivery
         addresses = IPAddress(text: delivery.settings.url.host).map { [$0] } ?? []
+    }
+
+    /// A destination that goes on from where its cursors stand in a snapshot of the queue.
+    ///
+    /// It shares memory with the others of `count`; `number` is 1 for the first unit that was ever made in this
+    /// process, and keeps the numbers of its requests apart. `randomBits` gives the seeds.
+    package init(
+        _ settings: DestinationSettings, _ reachability: ReachabilitySettings, from snapshot: QueueSnapshot,
+        among count: Int, number: UInt64, userAgent: String, randomBits: () -> UInt64, at now: Instant
+    ) {
+        let positions = snapshot.logs.map { log in
+            let cursor = snapshot.cursors.first { $0.destination == settings.name && $0.log == log.name }
+            return LogPosition(log: log.name, low: cursor?.low ?? log.oldest, newest: log.accepted)
+        }
+        self.init(
+            reachability: ReachabilityMachine(settings: reachability, seed: randomBits(), now: now),
+            delivery: Destination(
+                settings: settings, positions: positions, userAgent: userAgent,
+                bodyAllowanceBytes: Self.bodyBytes / max(1, count), seed: randomBits(),
+                lastID: number << Self.requestBits))
     }
 
     /// Its name.

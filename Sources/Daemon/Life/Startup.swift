@@ -63,7 +63,7 @@ struct Startup {
         let pulse = DiskPulse()
         let disk = DiskThread.start(
             QueueSettings(configuration), requests: requests, replies: replies, pulse: pulse)
-        let (recovery, snapshot) = try awaitQueue(replies)
+        guard let (recovery, snapshot) = try awaitQueue(replies, signals) else { return giveUp(log) }
         let thread = try calling { () throws(Errno) in
             try LoopThread(
                 LoopThread.Parts(
@@ -82,20 +82,39 @@ struct Startup {
         if thread.diskHasStopped { disk.join() }
     }
 
-    /// Waits for the disk's thread; a recovery that takes long is told to the service manager.
+    /// Waits for the disk's thread, and tells the service manager if that takes long; nil where it is to stop instead.
     private func awaitQueue(
-        _ replies: Mailbox<DiskReply>
-    ) throws(StartError) -> (RecoveryReport, QueueSnapshot) {
+        _ replies: Mailbox<DiskReply>, _ signals: borrowing SignalSource
+    ) throws(StartError) -> (RecoveryReport, QueueSnapshot)? {
+        var told = Clock.now
+        var wantsReload = false
         while true {
-            for reply in replies.drain(waitingAtMost: .seconds(5)) {
+            for reply in replies.drain(waitingAtMost: .milliseconds(100)) {
                 switch reply {
-                case .opened(let recovery, let snapshot): return (recovery, snapshot)
+                case .opened(let recovery, let snapshot):
+                    if wantsReload { try? Process.send(.hangUp, to: Process.identifier) }
+                    return (recovery, snapshot)
                 case .openFailed(let error): throw .queue(error)
                 default: preconditionFailure("the disk's thread spoke before it opened the queue")
                 }
             }
-            manager.status("opening the queue")
+            while let signal = try? signals.next() {
+                if signal == .terminate || signal == .interrupt { return nil }
+                wantsReload = wantsReload || signal == .hangUp
+            }
+            if Clock.now - told >= .seconds(1) {
+                told = Clock.now
+                manager.status("opening the queue")
+            }
         }
+    }
+
+    /// Stops before the queue is open; whatever the disk's thread has begun, the next start mends.
+    private func giveUp(_ log: LogThread) {
+        let reason = "a signal came before the queue was open"
+        manager.stopping(status: "stopping: " + reason)
+        log.log(.stopping(reason: reason))
+        log.flushAndStop(atMost: .milliseconds(500))
     }
 
     /// Takes the sockets that systemd passed, and binds those that it did not.

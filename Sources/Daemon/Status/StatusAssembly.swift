@@ -18,7 +18,11 @@ struct StatusAssembly {
         let clock = WallClock(at: now)
         let statistics = thread.intake.statistics
         let storage = Self.storage(thread, at: now)
-        let destinations = thread.coordinator.units.map { Self.destination($0, thread.snapshot, clock) }
+        let destinations = thread.coordinator.units.map { unit in
+            var report = Self.destination(unit, thread.snapshot, clock)
+            report.oldestAge = thread.oldestAges[unit.name]
+            return report
+        }
         report = StatusReport(
             version: Version.text, uptime: now - thread.began,
             state: thread.isStopping ? .stopping : storage.state == .ok ? .running : .degraded,

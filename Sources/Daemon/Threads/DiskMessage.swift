@@ -27,6 +27,8 @@ enum DiskReply: Sendable {
     /// A read found damage that no earlier one had.
     case damaged([RecoveryReport.Damage])
     case snapshot(QueueSnapshot)
+    /// The answer to a question for how the queue stands; for each destination how long its oldest event has waited.
+    case answer(QueueSnapshot, oldest: [String: Duration])
     case settings(LoadedSettings)
     /// The destinations are taken; the snapshot has their cursors.
     case destinations(QueueSnapshot)

@@ -107,7 +107,7 @@ final class DiskThread {
         case .destinations(let names):
             queue.use(destinations: names)
             replies.post(.destinations(queue.snapshot))
-        case .snapshot: sendSnapshot(at: Clock.now)
+        case .snapshot: replies.post(.answer(queue.snapshot, oldest: oldestAges()))
         case .stop: isStopping = true
         }
     }
@@ -121,6 +121,14 @@ final class DiskThread {
         }
         let damages = queue.takeDamages()
         if !damages.isEmpty { replies.post(.damaged(damages)) }
+    }
+
+    private func oldestAges() -> [String: Duration] {
+        let age = ageClock.milliseconds(at: Clock.now)
+        let ages = Set(queue.snapshot.cursors.map(\.destination)).map { name in
+            (name, queue.oldestAge(of: name, at: age).map { Duration.milliseconds($0) })
+        }
+        return Dictionary(uniqueKeysWithValues: ages).compactMapValues { $0 }
     }
 
     private func sendSnapshot(at now: Instant) {

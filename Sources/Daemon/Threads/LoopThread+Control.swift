@@ -15,7 +15,7 @@ extension LoopThread: ControlDelegate {
     /// Events that the destination furthest behind still has to get.
     var queuedEvents: UInt64 { snapshot.cursors.map(\.queued).max() ?? 0 }
 
-    var isReady: Bool { !isStopping && coordinator.admission.refusal == nil && snapshot.storage != .failing }
+    var isReady: Bool { !isStopping && coordinator.admission.refusal == nil && snapshot.storage == .good }
 
     /// From a fresh snapshot of the queue; from the last one where the disk's thread is busy for over a second.
     func status(_ done: @escaping (StatusReport) -> Void) {

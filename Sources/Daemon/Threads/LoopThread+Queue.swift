@@ -25,7 +25,6 @@ extension LoopThread {
         default: break
         }
         perform([.statusChanged])
-        answerStatus()
     }
 
     /// Tells of an error of the disk, with its number, file and offset.

@@ -41,6 +41,8 @@ final class LoopThread {
     var coordinator: Coordinator
     var settings: LoadedSettings
     var snapshot: QueueSnapshot
+    /// How long the oldest event of each destination has waited, as of the last question.
+    var oldestAges: [String: Duration] = [:]
     var control: ControlServer?
     var reloading: [(ReloadVerdict) -> Void] = []
     /// Who waits for a fresh status.
@@ -160,6 +162,10 @@ final class LoopThread {
             tell(.readFailed(destination: destination, read: id))
         case .damaged(let damages): report(damages)
         case .snapshot(let snapshot): took(snapshot)
+        case .answer(let snapshot, let oldest):
+            oldestAges = oldest
+            took(snapshot)
+            answerStatus()
         case .settings(let settings): took(settings)
         case .destinations(let snapshot): destinationsTaken(snapshot)
         case .stopped: diskHasStopped = true

@@ -83,9 +83,9 @@ extension Destination {
         status.attempts = 0
         backOff.reset()
         holds.reset()
-        if wait != nil {
+        if let ended = wait {
             wait = nil
-            if gates.isClosed(.destination) { effects.append(.notice(.released)) }
+            if case .held = ended.cause { effects.append(.notice(.released)) }
             set(.destination, closed: false, at: now, &effects)
             beginRun(at: now)
         }

@@ -14,6 +14,7 @@ struct ReadPlace {
     private var records: RecordWalk?
     /// Of the batch that `records` walks.
     private var epoch: UInt64 = 0
+    private var age: UInt64 = 0
     private var context: AcceptContext
 
     /// A reader that has yet to look for `sequence` in the segment that `window` stands on.
@@ -39,6 +40,7 @@ struct ReadPlace {
                 continue
             }
             chunk.epoch = epoch
+            if chunk.records.isEmpty { chunk.age = age }
             if takeLoaded(&chunk, through: end, limit: limit) { continue }
             switch try records?.next() {
             case nil: records = nil
@@ -83,6 +85,7 @@ struct ReadPlace {
         }
         guard sequence <= end, found.header.last >= sequence else { return }
         epoch = found.header.epoch
+        age = found.header.age
         records = RecordWalk(walk.window, found.header, at: found.offset)
         let bytes = try walk.window.context(of: found.header, at: found.offset)?.bytes
         context = bytes.flatMap { AcceptContext(decoding: $0) } ?? .unknown
@@ -132,6 +135,8 @@ struct ChunkBuilder {
     /// Bytes of events that are aimed at.
     let limit: Int
     var epoch: UInt64 = 0
+    /// The age clock when its first event was made durable, in milliseconds.
+    var age: UInt64 = 0
     private(set) var bytes: [UInt8] = []
     private(set) var records: [Chunk.Record] = []
     private(set) var contexts: [AcceptContext] = []

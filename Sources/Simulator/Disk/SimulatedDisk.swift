@@ -27,10 +27,13 @@ package final class SimulatedDisk: Storage {
     package var failingSyncs = 0
     /// How many of the next writes fail, part of them done.
     package var failingWrites = 0
+    /// How they fail.
     package var errno = Errno.io
-    /// Files whose path begins so may lose, with a sync that fails, what the sync before had confirmed (seen on ext4 and XFS when the file system shuts down).
+    /// Files whose path begins so may lose, with a sync that fails, what the sync before had confirmed.
+    ///
+    /// Seen on ext4 and XFS when the file system shuts down.
     package var revertsIn: String?
-    /// A disk that lies: syncs do nothing. For the control run.
+    /// A disk that lies: its syncs do nothing; for control runs.
     package var ignoresSyncs = false
     /// Changing calls so far.
     package private(set) var steps = 0

@@ -52,7 +52,10 @@ package final class LogThread: Sendable {
             let (taken, dropped, stops) = next(state, filter.nextDue)
             isStopping = stops
             filter.due(at: Clock.now).forEach(write)
-            for notice in taken { filter.handle(notice, at: Clock.now).map(write) }
+            for notice in taken {
+                if notice.kind == .stopped { filter.rest().forEach(write) }
+                filter.handle(notice, at: Clock.now).map(write)
+            }
             if dropped > 0 { write(.linesDropped(dropped)) }
         }
         filter.rest().forEach(write)

@@ -1,0 +1,88 @@
+internal import Daemon
+internal import Queue
+internal import Time
+
+/// What the loop's thread asks of the disk's.
+enum DiskWork {
+    case commit(ordinal: UInt64, BatchHandover)
+    case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
+    case settle(destination: String, LogName, through: UInt64, Ledger)
+    case stop
+}
+
+/// The disk's thread, in the order of the real one: commits, what else waits, one read, one slice of housekeeping.
+extension SimulatedProcess {
+    func postToDisk(_ work: DiskWork) {
+        diskWaiting.append(work)
+        planDisk(after: world.diskDelay())
+    }
+
+    /// Has the disk's thread turn after `span`, unless it does so sooner anyway.
+    func planDisk(after span: Duration) {
+        let at = world.now + span
+        if let planned = diskTurn, planned.at <= at { return }
+        diskTurns += 1
+        let serial = diskTurns
+        diskTurn = (at, serial)
+        world.plan(life, after: span) { process in
+            guard process.diskTurn?.serial == serial else { return }
+            process.turnDisk()
+        }
+    }
+
+    private func turnDisk() {
+        diskTurn = nil
+        let work = diskWaiting
+        diskWaiting = []
+        for case .commit(let ordinal, let batches) in work { commit(ordinal, batches) }
+        for each in work { serve(each) }
+        if !diskReads.isEmpty { read(diskReads.removeFirst()) }
+        guard !world.endsByDisk() else { return }
+        world.promise.checkLedgers(queue)
+        if queue.cursorsFailing != cursorsFail {
+            cursorsFail = queue.cursorsFailing
+            reply(.cursors(areDurable: !cursorsFail))
+        }
+        if !diskWaiting.isEmpty || !diskReads.isEmpty { return planDisk(after: world.diskDelay()) }
+        let next = queue.housekeep(at: world.now)
+        guard !world.endsByDisk() else { return }
+        if let next { planDisk(after: max(next - world.now, world.diskDelay())) }
+    }
+
+    private func serve(_ work: DiskWork) {
+        switch work {
+        case .commit: return
+        case .read: diskReads.append(work)
+        case .settle(let destination, let log, let through, let ledger):
+            queue.settle(destination: destination, log: log, through: through, ledger)
+            guard !world.disk.hasCrashed else { return }
+            world.promise.cursorMoved(destination, log, queue, at: world.now)
+        case .stop:
+            queue.close()
+            world.leave()
+        }
+    }
+
+    private func commit(_ ordinal: UInt64, _ sealed: BatchHandover) {
+        var batches = sealed.take()
+        let age = UInt64(world.now.nanoseconds / 1_000_000)
+        let outcomes = queue.commit(&batches, at: world.wall, age: age)
+        reply(.committed(ordinal: ordinal, outcomes, BatchHandover(batches)))
+    }
+
+    private func read(_ work: DiskWork) {
+        guard case .read(let destination, let id, let log, let from, let limit) = work else { return }
+        do throws(QueueError) {
+            reply(.chunk(destination: destination, read: id, try queue.read(log, from: from, limit: limit)))
+        } catch {
+            reply(.readFailed(destination: destination, read: id))
+        }
+    }
+
+    /// Tells the loop's thread; one after the other.
+    private func reply(_ event: CoordinatorEvent) {
+        let at = max(lastReply, world.now + world.span(.zero ... .milliseconds(1)))
+        lastReply = at
+        world.plan(life, after: at - world.now) { $0.tell(event) }
+    }
+}

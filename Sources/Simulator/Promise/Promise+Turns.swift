@@ -1,0 +1,115 @@
+internal import Daemon
+internal import Delivery
+internal import Queue
+internal import Reachability
+internal import Time
+
+/// Settling and the rules of reachability, looked at after every step.
+extension Promise {
+    func heard(_ verdict: PathVerdict, _ name: String, isDefaultOnly: Bool) {
+        guard var track = tracks[name] else { return }
+        track.verdict = verdict
+        track.isDefaultOnly = isDefaultOnly
+        if case .usable(let candidates) = verdict {
+            track.lastType = candidates.first?.connectionType.name ?? "unknown"
+        }
+        tracks[name] = track
+    }
+
+    func sleeps(from now: Instant, until instant: Instant) {
+        note("sleep")
+        sleptAt = now
+        wokeAt = instant
+    }
+
+    /// What the coordinator made of an event.
+    func told(
+        _ event: CoordinatorEvent, _ effects: [CoordinatorEffect], _ coordinator: Coordinator, at now: Instant
+    ) {
+        switch event {
+        case .answered: break
+        case .resumed:
+            for name in tracks.keys { tracks[name]?.idleSince = now }
+        case .cursors: for name in tracks.keys { tracks[name]?.disturbances += 1 }
+        default: require(answering == nil, "an answer was not told")
+        }
+        checkSettling(effects)
+        answering = nil
+        for unit in coordinator.units { follow(unit) }
+    }
+
+    /// A cursor moves after a 2xx, past what that request carried, and at no other time.
+    private func checkSettling(_ effects: [CoordinatorEffect]) {
+        var isSettled = false
+        for case .settle(let name, let log, let through, let ledger) in effects {
+            let low = tracks[name]?.low[log] ?? 1
+            guard through >= low, ledger.total == through + 1 - low else {
+                require(false, "\(name), \(log.text): settled through \(through) from \(low) with \(ledger)")
+                return
+            }
+            let settled = (low...through).compactMap { numbers[log]?[$0] }
+            tracks[name]?.low[log] = through + 1
+            if ledger.delivered == 0, mayBeLost(log, low...through) { continue }
+            guard let answering, answering.isDelivered, answering.destination == name else {
+                require(false, "\(name), \(log.text): \(settled) settled without an answer")
+                return
+            }
+            let unsent = settled.filter { !answering.events.contains($0) }
+            require(
+                !isSettled && ledger.delivered == UInt64(answering.events.count)
+                    && answering.events.allSatisfy { settled.contains($0) && hasKept(name, $0) }
+                    && unsent.allSatisfy { !told.contains($0) },
+                "\(name), \(log.text): \(settled) settled by an answer to \(answering.events)")
+            isSettled = true
+        }
+        if let answering, answering.isDelivered, !answering.isCheck {
+            require(isSettled, "\(answering.destination): \(answering.events) delivered and not settled")
+        }
+    }
+
+    private func follow(_ unit: DestinationUnit) {
+        guard var track = tracks[unit.name] else { return }
+        let connectivity = unit.reachability.connectivity
+        if connectivity != track.connectivity {
+            note("\(unit.name) is \(unit.reachability.state) \(unit.reachability.reason), \(connectivity)")
+            if connectivity == .closed || track.connectivity == .closed {
+                track.disturbances += 1
+                track.markedThrough = newest
+            }
+            track.connectivity = connectivity
+        }
+        switch unit.reachability.state {
+        case .unknown, .verifying: break
+        case .noPath, .unreachable, .portal, .reachable: track.hasLooked = true
+        }
+        tracks[unit.name] = track
+    }
+
+    /// The check's timer runs exactly while not reachable; no check is on its way while reachable; none is left out.
+    func turnEnded(_ process: SimulatedProcess, at now: Instant) {
+        for unit in process.coordinator.units {
+            let name = unit.name
+            guard let track = tracks[name] else { continue }
+            let flights = process.flights.values.filter { $0.request.destination == name }
+            let isReachable = unit.reachability.state == .reachable
+            let deadline = unit.reachability.deadline
+            var hasPath = false
+            if case .usable = track.verdict { hasPath = !track.isDefaultOnly }
+            if isReachable {
+                require(!flights.contains { $0.request.isCheck }, "a check of \(name) is on its way while reachable")
+                require(!hasPath || deadline == nil, "\(name) is reachable and its timer runs")
+            } else {
+                let latest = now + settings.reachability.checkInterval
+                require(
+                    deadline.map { $0 <= latest } ?? false, "\(name) is not reachable, next look \(deadline as Any)")
+            }
+            let isWaiting = !isReachable && hasPath && flights.isEmpty && settings.reachability.checks
+            guard isWaiting, !process.isStopping, diskWrong < now else {
+                tracks[name]?.idleSince = now
+                continue
+            }
+            let latest = max(track.idleSince, wokeAt) + settings.reachability.checkInterval + .seconds(2)
+            require(now <= latest, "\(name): no check since \(track.idleSince)")
+        }
+    }
+}

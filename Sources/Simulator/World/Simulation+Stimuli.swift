@@ -1,0 +1,120 @@
+internal import Bytes
+internal import Daemon
+internal import Delivery
+internal import Posix
+internal import Queue
+internal import Time
+
+/// What happens to the daemon, by the seed: posts, changes of the world, faults, ends.
+extension Simulation {
+    func beginStimuli() {
+        repeating(every: .milliseconds(1_500)) { $0.post() }
+        repeating(every: settings.pace) { $0.changeLinks() }
+        repeating(every: settings.pace) { $0.changeNameServer() }
+        repeating(every: settings.pace / 2) { $0.changeMood() }
+        repeating(every: settings.crashes) { $0.end() }
+        repeating(every: .seconds(60)) { $0.operate() }
+        repeating(every: .seconds(90)) { $0.sleep() }
+        repeating(every: .seconds(100)) { $0.hangDisk() }
+        if settings.hasDiskErrors { repeating(every: .seconds(20)) { $0.failDisk() } }
+    }
+
+    /// Does something again and again until all is healed.
+    private func repeating(every mean: Duration, _ body: @escaping (Simulation) -> Void) {
+        plan(after: span(mean / 10...mean * 19 / 10)) { world in
+            guard !world.isHealed else { return }
+            body(world)
+            world.repeating(every: mean, body)
+        }
+    }
+
+    private func post() {
+        guard now >= asleepUntil, let process, !process.isStopping else { return }
+        let isRare = chance(6)
+        for _ in 0..<Int.random(in: 1...(isRare ? 25 : 4), using: &random) {
+            events += 1
+            var bytes: [UInt8] = Array("{\"n\":".utf8)
+            bytes.append(decimal: events)
+            bytes += Array(",\"x\":\"".utf8)
+            let length = chance(4) ? 1_500 : Int.random(in: 0..<120, using: &random)
+            bytes += [UInt8](repeating: UInt8(ascii: "a") + UInt8(events % 26), count: length)
+            bytes += Array("\"}".utf8)
+            let log: LogName = chance(70) ? .normal : (chance(50) ? .urgent : .bulk)
+            process.post(events, bytes, to: log)
+        }
+        process.endTurn()
+    }
+
+    private func changeLinks() {
+        let place = Int.random(in: 0..<network.links.count, using: &random)
+        if chance(80) { network.toggle(place) } else { network.move(place) }
+        promise.note("links \(network.links.map { "\($0.name) \($0.isUp)" })")
+        networkChanged()
+        guard chance(25) else { return }
+        // A flap shorter than what is announced.
+        plan(after: span(.milliseconds(10)...(.milliseconds(1_400)))) { world in
+            guard !world.isHealed else { return }
+            world.network.toggle(place)
+            world.promise.note("links \(world.network.links.map { "\($0.name) \($0.isUp)" })")
+            world.networkChanged()
+        }
+    }
+
+    private func changeNameServer() {
+        network.nameServer =
+            chance(50) ? .answering : SimulatedNetwork.NameServer.allCases.randomElement(using: &random) ?? .silent
+        network.hasSecondAddress = chance(50)
+    }
+
+    private func changeMood() {
+        guard let name = settings.destinations.randomElement(using: &random)?.name else { return }
+        let mood = SimulatedCollector.mood(&random)
+        collectors[name]?.mood = mood
+        promise.note("\(name) is \(mood)")
+    }
+
+    private func end() {
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0..<4: crash(.kill)
+        case 4..<7: crash(.powerCut)
+        case 7..<9: disk.crashStep = disk.steps + Int.random(in: 0..<10, using: &random)
+        default: if now >= asleepUntil { process?.stop() }
+        }
+    }
+
+    private func operate() {
+        guard now >= asleepUntil, let name = settings.destinations.randomElement(using: &random)?.name else { return }
+        promise.flushed(name)
+        process?.tell(.flush(destination: name))
+        process?.endTurn()
+    }
+
+    private func sleep() {
+        guard chance(50), let life = process?.life, now >= asleepUntil else { return }
+        asleepUntil = now + span(.seconds(2)...(.seconds(60)))
+        promise.sleeps(from: now, until: asleepUntil)
+        plan(after: asleepUntil - now) { world in
+            guard let process = world.process, process.life == life else { return }
+            process.tell(.resumed)
+            process.endTurn()
+        }
+    }
+
+    private func hangDisk() {
+        guard chance(30) else { return }
+        diskHangsUntil = now + span(.milliseconds(100)...(.seconds(15)))
+        promise.diskIsWrong(until: diskHangsUntil)
+        promise.note("disk hangs")
+    }
+
+    private func failDisk() {
+        disk.errno = chance(50) ? .io : .noSpace
+        if chance(60) {
+            disk.failingSyncs = Int.random(in: 1...3, using: &random)
+        } else {
+            disk.failingWrites = Int.random(in: 1...2, using: &random)
+        }
+        promise.diskIsWrong(until: now)
+        promise.note("disk fails \(disk.failingSyncs) syncs, \(disk.failingWrites) writes")
+    }
+}

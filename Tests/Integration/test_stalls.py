@@ -1,0 +1,423 @@
+"""Things that do not answer: name servers, the journal, the disk, systemd. Intake, the watchdog and SIGTERM bear it."""
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+from harness import LineClient, collector_in, Script, enter, request, until
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root")
+# Both shorter than what a lookup holds up its caller for, and long for a busy machine.
+ANSWER_SECONDS = 4
+WATCHDOG_SECONDS = 4
+
+
+class Manager(threading.Thread):
+    """Stands for systemd at the other end of $NOTIFY_SOCKET; keeps each datagram with the time of its arrival."""
+
+    def __init__(self, home, reads=True):
+        super().__init__(daemon=True)
+        self.path = os.path.join(home, "notify")
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(self.path)
+        self.datagrams = []
+        self.on_ready = lambda: None
+        if reads:
+            self.start()
+
+    def run(self):
+        while True:
+            text = self.socket.recv(65536).decode()
+            fields = dict(line.split("=", 1) for line in text.splitlines())
+            if "READY" in fields:
+                self.on_ready()
+            self.datagrams.append((time.monotonic(), fields))
+
+    def environment(self, watchdog=WATCHDOG_SECONDS):
+        return {"NOTIFY_SOCKET": self.path, "WATCHDOG_USEC": str(int(watchdog * 1_000_000))}
+
+    def kinds(self):
+        """What was told, signs of life and bare sentences apart."""
+        names = ("READY", "RELOADING", "STOPPING")
+        return [name for _, fields in self.datagrams for name in names if name in fields]
+
+    def assert_fed(self, since):
+        """Between `since` and now systemd would not have lost patience once."""
+        times = [since] + [at for at, fields in self.datagrams if "WATCHDOG" in fields and at >= since]
+        gaps = [later - sooner for sooner, later in zip(times, times[1:] + [time.monotonic()])]
+        assert max(gaps) < WATCHDOG_SECONDS, f"{max(gaps):.2f} s without a sign of life"
+
+
+def assert_answers(daemon, seconds, every=0.05):
+    """Posts lines and requests for a while; each is answered soon. Returns how many were."""
+    link = LineClient(daemon.events)
+    end, count = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        began = time.monotonic()
+        link.send(b'{"n":1}\n')
+        assert link.answer() == {"accepted": count // 2 + 1}
+        daemon.post_numbers([2])
+        count += 2
+        assert time.monotonic() - began < ANSWER_SECONDS
+        time.sleep(every)
+    link.close()
+    return count
+
+
+class NameServer:
+    """A name server at the outer end of the pair: takes each question and, until told to, answers none."""
+
+    def __init__(self, network):
+        self.questions = 0
+        self.answers = None
+        made = []
+
+        def bind():
+            enter(network.outer)
+            made.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            made[0].bind((network.outer_address, 53))
+
+        thread = threading.Thread(target=bind)
+        thread.start()
+        thread.join()
+        self.socket = made[0]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            question, sender = self.socket.recvfrom(2048)
+            self.questions += 1
+            if self.answers is None:
+                continue
+            end = question.index(b"\0", 12) + 5
+            is_address = question[end - 4 : end - 2] == b"\0\1"
+            head = question[:2] + b"\x81\x80\0\1" + (b"\0\1" if is_address else b"\0\0") + b"\0\0\0\0"
+            record = b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4" + socket.inet_aton(self.answers)
+            self.socket.sendto(head + question[12:end] + (record if is_address else b""), sender)
+
+
+@pytest.fixture
+def name_server(network):
+    """The pair's inner namespace asks it, by a resolv.conf that only that namespace sees."""
+    folder = f"/etc/netns/{network.inner}"
+    os.makedirs(folder)
+    with open(f"{folder}/resolv.conf", "w") as file:
+        file.write(f"nameserver {network.outer_address}\n")
+    yield NameServer(network)
+    os.remove(f"{folder}/resolv.conf")
+    os.rmdir(folder)
+    if not os.listdir("/etc/netns"):
+        os.rmdir("/etc/netns")
+
+
+@needs_root
+def test_a_name_server_that_never_answers(daemons, network, name_server, home):
+    network.route()
+    manager = Manager(home)
+    options = "PlainHTTP=yes\nExpectHeader=X-Collector\nRetryMin=250ms\nFlushSpread=0"
+    names = {f"d{each}": f"http://collector{each}.example:8080/collect" for each in range(4)}
+    daemon = daemons(destinations=names, wrap=network.wrap(), environment=manager.environment())
+    daemon.write_configuration(options, "[Reachability]\nCheckInterval=2s")
+    daemon.start()
+    began = time.monotonic()
+    until(lambda: name_server.questions > 0, 10, "the name server is asked")
+    count = assert_answers(daemon, 8)
+    for name in names:
+        # Two lookups at a time, five seconds each.
+        until(lambda: (daemon.destination(name)["state"], daemon.destination(name)["reason"]) ==
+              ("unreachable", "dns"), 15, f"{name} is unreachable for want of an address")
+        assert daemon.destination(name)["ledger"]["queued"] == count
+    threads = os.listdir(f"/proc/{daemon.pid()}/task")
+    assert len(threads) <= 3 + len(names), "one thread a hanging lookup, and no more with time"
+    manager.assert_fed(began)
+    collector = collector_in(network.outer, "198.51.100.10", script=Script(headers={"X-Collector": "yes"}))
+    name_server.answers = "198.51.100.10"
+    until(lambda: all(daemon.state(name) == "reachable" for name in names), 30, "it is asked again, and found")
+    until(lambda: len(collector.numbers()) == count * len(names), 20, "everything arrives at each")
+    with collector.lock:
+        assert all(event["queue_reason"] == "connectivity" for event in collector.taken)
+    collector.stop()
+    assert daemon.stop() == 0
+
+
+@needs_root
+def test_sigterm_while_lookups_hang(daemons, network, name_server):
+    network.route()
+    daemon = daemons(url="https://collector.example/", wrap=network.wrap())
+    daemon.start()
+    daemon.post_numbers(range(10))
+    until(lambda: name_server.questions > 0, 10, "the name server is asked")
+    assert daemon.stop(6) == 0
+
+
+class Journal:
+    """A journal that does not read, until told to; at journald's path, for the daemon alone."""
+
+    path = "/run/systemd/journal/socket"
+
+    def __init__(self, home):
+        self.bound = os.path.join(home, "journal")
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(self.bound)
+        self.entries = []
+
+    def wrap(self):
+        """The command that shows the daemon this journal, and makes it look like one that systemd started."""
+        script = (
+            "mount --make-rprivate / && mount -t tmpfs none /run && mkdir -p /run/systemd/journal && "
+            f"touch {self.path} && mount --bind '{self.bound}' {self.path} && "
+            'export SYSTEMD_EXEC_PID=$$ && exec "$@"'
+        )
+        return ["unshare", "--mount", "sh", "-c", script, "sh"]
+
+    def read(self):
+        """From now on it reads."""
+
+        def run():
+            while True:
+                entry = self.socket.recv(65536).decode(errors="replace")
+                self.entries.append(dict(line.split("=", 1) for line in entry.splitlines() if "=" in line))
+
+        threading.Thread(target=run, daemon=True).start()
+
+
+def chatter(daemon, turns):
+    """Has it log 150 lines a turn, no two of one place, which would be repeats: warnings of a reload."""
+    for turn in range(turns):
+        lines = "\n" * 150 * turn + "".join(f"Nonsense{each}=1\n" for each in range(150))
+        daemon.write_configuration(sections=lines)
+        code, _, body = request(daemon.control, "POST", "/v1/reload")
+        assert code == 200, body
+
+
+@needs_root
+def test_a_journal_that_does_not_read(daemons, home):
+    journal, manager = Journal(home), Manager(home)
+    daemon = daemons(wrap=journal.wrap(), environment=manager.environment())
+    daemon.start()
+    began = time.monotonic()
+    # More than the log thread's ring, the lines that it has taken, and the journal's own queue hold.
+    chatter(daemon, 20)
+    assert_answers(daemon, 5)
+    manager.assert_fed(began)
+    assert not journal.entries
+    journal.read()
+
+    def dropped():
+        return sum(int(entry["UPLINK_COUNT"]) for entry in journal.entries if "were dropped" in entry["MESSAGE"])
+
+    until(lambda: dropped() + sum("Nonsense" in entry["MESSAGE"] for entry in journal.entries) >= 20 * 150, 10,
+          "each line is written, or counted as dropped")
+    assert dropped() > 0
+    assert daemon.stop() == 0
+    until(lambda: journal.entries[-1]["MESSAGE"].startswith("Stopped"), 5, "the last line is the last")
+
+
+@needs_root
+def test_sigterm_while_the_journal_does_not_read(daemons, home):
+    journal = Journal(home)
+    daemon = daemons(wrap=journal.wrap())
+    daemon.start()
+    chatter(daemon, 10)
+    daemon.post_numbers(range(10))
+    assert daemon.stop(6) == 0
+
+
+class FrozenDisk:
+    """A file system of its own for the queue, which can be frozen: each write to it waits."""
+
+    def __init__(self, home):
+        self.image, self.mount = os.path.join(home, "image"), os.path.join(home, "mount")
+        os.mkdir(self.mount)
+        subprocess.run(["truncate", "-s", "200M", self.image], check=True)
+        subprocess.run(["mkfs.ext4", "-q", self.image], check=True)
+        subprocess.run(["mount", "-o", "loop", self.image, self.mount], check=True)
+        self.is_frozen = False
+
+    def freeze(self):
+        subprocess.run(["fsfreeze", "-f", self.mount], check=True)
+        self.is_frozen = True
+
+    def thaw(self):
+        if self.is_frozen:
+            subprocess.run(["fsfreeze", "-u", self.mount], check=True)
+        self.is_frozen = False
+
+
+@pytest.fixture
+def disk(home):
+    made = FrozenDisk(home)
+    yield made
+    made.thaw()
+    until(lambda: subprocess.run(["umount", made.mount]).returncode == 0, 10, "the file system is unmounted")
+
+
+@pytest.fixture
+def daemon_on_disk(disk, daemons, home):
+    """A daemon, not yet started, whose queue lies on the disk; ended before the disk is unmounted."""
+    manager = Manager(home)
+    daemon = daemons(environment=manager.environment())
+    daemon.queue = os.path.join(disk.mount, "queue")
+    os.mkdir(daemon.queue, mode=0o700)
+    daemon.write_configuration(sections="MaxSize=64M\nKeepFree=0%")
+    daemon.manager = manager
+    yield daemon
+    disk.thaw()
+    if daemon.process and daemon.process.poll() is None:
+        daemon.kill()
+
+
+@needs_root
+def test_a_disk_that_stands_still(disk, daemon_on_disk):
+    daemon = daemon_on_disk
+    daemon.start()
+    daemon.post_numbers(range(10))
+    disk.freeze()
+    began = time.monotonic()
+    waiting = LineClient(daemon.events, timeout=30)
+    waiting.send(b'{"n":1}\n')
+    storage = until(lambda: (found := daemon.status()["storage"])["state"] != "ok" and found, 5, "status shows it")
+    assert storage["state"] == "slow" and "has not answered" in storage["detail"]
+    assert daemon.status()["intake"]["accepted"] == 10, "no answer before the sync"
+    # Over ten seconds clients are told at once rather than left to wait.
+    until(lambda: request(daemon.control, "GET", "/readyz")[0] == 503, 15, "it is not ready")
+    assert time.monotonic() - began > 9
+    code, headers, answer = daemon.post([{"n": 2}])
+    assert code == 503 and "disk" in answer["detail"] and int(headers["Retry-After"]) > 0
+    assert request(daemon.control, "GET", "/livez")[0] == 200
+    until(lambda: any("disk has not answered" in fields.get("STATUS", "") for _, fields in daemon.manager.datagrams),
+          5, "systemctl status shows it")
+    daemon.manager.assert_fed(began)
+    disk.thaw()
+    assert waiting.answer() == {"accepted": 1}
+    until(lambda: daemon.post([{"n": 3}])[0] == 202, 5, "events are taken again")
+    assert daemon.status()["storage"]["state"] == "ok"
+    until(lambda: "disk" not in [fields["STATUS"] for _, fields in daemon.manager.datagrams if "STATUS" in fields][-1],
+          5, "systemctl status shows that, too")
+    assert daemon.stop() == 0
+
+
+def until_ended(pid):
+    """The kernel keeps a thread that waits for a frozen disk; all else of the process is to be gone in time."""
+    until(lambda: re.search(r"^State:\s+[ZX]", open(f"/proc/{pid}/status").read(), re.M), 6, "the process has ended")
+
+
+@needs_root
+def test_sigterm_while_the_queue_is_opened(disk, daemon_on_disk):
+    daemon = daemon_on_disk
+    disk.freeze()
+    daemon.start(wait=False)
+    until(lambda: any(fields.get("STATUS") == "opening the queue" for _, fields in daemon.manager.datagrams), 10,
+          "it says that it waits")
+    os.kill(daemon.process.pid, signal.SIGTERM)
+    until_ended(daemon.process.pid)
+    disk.thaw()
+    assert daemon.process.wait(5) == 0
+    assert daemon.manager.kinds() == ["STOPPING"]
+    daemon.start()
+    daemon.post_numbers(range(10))
+
+
+@needs_root
+def test_sighup_while_the_queue_is_opened(disk, daemon_on_disk):
+    daemon = daemon_on_disk
+    disk.freeze()
+    daemon.start(wait=False)
+    until(lambda: daemon.manager.datagrams, 10, "it says that it waits")
+    daemon.destinations["late"] = "http://127.0.0.1:9/"
+    daemon.write_configuration(sections="MaxSize=64M\nKeepFree=0%")
+    os.kill(daemon.process.pid, signal.SIGHUP)
+    time.sleep(0.5)
+    disk.thaw()
+    until(lambda: daemon.manager.kinds() == ["READY", "RELOADING", "READY"], 10, "it reloads once it is ready")
+    assert daemon.state("late") != ""
+
+
+@needs_root
+def test_sigterm_while_the_disk_stands_still(disk, daemon_on_disk):
+    daemon = daemon_on_disk
+    daemon.start()
+    daemon.post_numbers(range(10))
+    disk.freeze()
+    waiting = LineClient(daemon.events, timeout=30)
+    waiting.send(b'{"n":1}\n')
+    until(lambda: daemon.status()["storage"]["state"] == "slow", 5, "it waits for the disk")
+    pid = daemon.pid()
+    os.kill(pid, signal.SIGTERM)
+    until_ended(pid)
+    disk.thaw()
+    assert daemon.process.wait(5) == 0
+    with contextlib.suppress(ConnectionError):
+        assert waiting.answer() is None
+    daemon.start()
+    assert daemon.status()["queue"]["logs"]["normal"]["events"] in (10, 11)
+
+
+def test_ready_when_the_sockets_accept(daemons, home):
+    manager = Manager(home)
+    daemon = daemons(environment=manager.environment())
+    answers = []
+
+    def ask():
+        answers.append(request(daemon.control, "GET", "/readyz")[0])
+        answers.append(daemon.post([{"n": 1}])[0])
+
+    manager.on_ready = ask
+    for turn in range(10):
+        daemon.start(wait=False)
+        until(lambda: len(manager.kinds()) == 2 * turn + 1, 10, "it is ready")
+        assert answers == [200, 202] * (turn + 1)
+        assert "STATUS" in manager.datagrams[0][1]
+        assert daemon.stop() == 0
+        until(lambda: len(manager.kinds()) == 2 * turn + 2, 5, "it says that it stops")
+    assert manager.kinds() == ["READY", "STOPPING"] * 10
+
+
+def test_a_start_that_fails_is_never_ready(daemons, home):
+    manager = Manager(home)
+    daemon = daemons(environment=manager.environment())
+    daemon.write_configuration(sections="MaxSize=much\n")
+    daemon.start(wait=False)
+    assert daemon.process.wait(10) == 78
+    until(lambda: manager.datagrams, 5, "it says why")
+    assert f"{daemon.configuration}:" in manager.datagrams[-1][1]["STATUS"]
+    assert manager.kinds() == []
+
+
+def test_reload_is_told_also_when_it_fails(daemons, home):
+    manager = Manager(home)
+    daemon = daemons(environment=manager.environment())
+    daemon.start()
+    for turn, sections in enumerate(("", "MaxSize=much\n", "")):
+        daemon.write_configuration(sections=sections)
+        before = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+        os.kill(daemon.pid(), signal.SIGHUP)
+        until(lambda: len(manager.kinds()) == 2 * turn + 3, 10, "the reload ends")
+        assert manager.kinds()[-2:] == ["RELOADING", "READY"], "the old configuration stays in force"
+        told = [fields for _, fields in manager.datagrams if "RELOADING" in fields][-1]
+        assert before <= int(told["MONOTONIC_USEC"]) <= time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+        daemon.post_numbers([turn])
+    stopping = len(manager.datagrams)
+    assert daemon.stop() == 0
+    until(lambda: manager.kinds()[-1] == "STOPPING", 5, "it says that it stops")
+    later = [fields for _, fields in manager.datagrams[stopping:] if "WATCHDOG" not in fields]
+    assert "STOPPING" in later[0]
+
+
+def test_a_manager_that_does_not_read(daemons, home):
+    manager = Manager(home, reads=False)
+    daemon = daemons(environment=manager.environment(watchdog=0.02))
+    daemon.start()
+    count = assert_answers(daemon, 3)
+    assert count > 10
+    manager.start()
+    until(lambda: any("WATCHDOG" in fields for _, fields in manager.datagrams), 5, "it is told again once it reads")
+    read = len(manager.datagrams)
+    until(lambda: len(manager.datagrams) > read + 20, 5, "and goes on being told")
+    assert daemon.stop() == 0
