@@ -56,7 +56,7 @@ struct MergeTests {
 
     @Test(arguments: [
         "[Queue]\nMaxAge=7d", "[Queue]\nWhenFull=drop-oldest", "[Queue]\nCommitDelay=50ms",
-        "[Reachability]\nInterfaceType=wwan*:cellular", "[Consent]\nDefault=hold", "[Consent \"ads\"]\nState=deny",
+        "[Consent]\nDefault=hold", "[Consent \"ads\"]\nState=deny",
     ])
     func whatIsNotActedOnIsRefused(_ text: String) {
         let found = problems(text)

@@ -16,7 +16,6 @@ struct Unsupported: Sendable {
         Unsupported("Queue", "MaxAge"),
         Unsupported("Queue", "WhenFull"),
         Unsupported("Queue", "CommitDelay"),
-        Unsupported("Reachability", "InterfaceType"),
         Unsupported("Consent", "Default"),
         Unsupported("Consent", "State"),
         Unsupported("Destination", "Format", values: ["cloudevents", "tealium"]),

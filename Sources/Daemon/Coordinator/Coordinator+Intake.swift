@@ -25,6 +25,10 @@ extension Coordinator {
             effects.append(.statusChanged)
         }
         effects.append(.answer(ordinal: ordinal, outcomes.map(Self.answer)))
+        for case .refused(let error) in outcomes {
+            let refusal = Self.refusal(for: error)
+            effects.append(.notice(.intakeRefused(reason: "\(refusal.reason)", detail: refusal.detail)))
+        }
         admission.recycle(batches.take())
         var grown: [LogName] = []
         for case .committed(let log, _, let first, let count) in outcomes {

@@ -42,7 +42,7 @@ package struct Coordinator {
     package var deadline: Instant? {
         var next = settle.due
         if let commitBegan, admission.refusal == nil { next = Self.earlier(next, commitBegan + Self.slowDiskLimit) }
-        for unit in units { next = Self.earlier(next, unit.deadline) }
+        for index in units.indices { next = Self.earlier(next, units[index].deadline) }
         return next
     }
 

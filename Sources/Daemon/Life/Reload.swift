@@ -49,6 +49,7 @@ extension LoopThread {
         settings = loaded
         applyTrust()
         perform(coordinator.replaceUnits(maker.units, at: loop.now))
+        tellOfRemoved()
         log.log(.reloaded(changes: changes.map { "\($0)" }))
         endReload(
             .taken(

@@ -61,6 +61,7 @@ struct Startup {
         let requests = BlockingMailbox<DiskRequest>()
         let replies = try calling { () throws(Errno) in try Mailbox<DiskReply>() }
         let pulse = DiskPulse()
+        let began = Clock.now
         let disk = DiskThread.start(
             QueueSettings(configuration), requests: requests, replies: replies, pulse: pulse)
         guard let (recovery, snapshot) = try awaitQueue(replies, signals) else { return giveUp(log) }
@@ -74,6 +75,8 @@ struct Startup {
         let watch = SignalWatch(signals, on: thread)
         try calling { () throws(Errno) in try watch.start() }
         thread.report(recovery)
+        if !recovery.isNew { log.log(.recovered(events: thread.queuedEvents, took: Clock.now - began)) }
+        thread.tellOfRemoved()
         log.log(.ready(destinations: loaded.destinations.count, queued: thread.queuedEvents))
         manager.ready(status: thread.statusSentence())
         thread.feedWatchdog()

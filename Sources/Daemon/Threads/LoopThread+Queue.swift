@@ -27,6 +27,15 @@ extension LoopThread {
         perform([.statusChanged])
     }
 
+    /// Tells of destinations that the configuration no longer names, but for which events are kept.
+    func tellOfRemoved() {
+        let removed = snapshot.cursors.filter { $0.isRemoved && $0.queued > 0 }
+        for name in Set(removed.map(\.destination)).sorted() {
+            let events = removed.filter { $0.destination == name }.reduce(0) { $0 + $1.queued }
+            log.log(.destinationRemoved(name, events: events))
+        }
+    }
+
     /// Tells of an error of the disk, with its number, file and offset.
     func report(_ error: QueueError) {
         guard case .failed(_, let path, let offset, let errno) = error else { return }

@@ -83,7 +83,7 @@ final class LoopThread {
         unitsMade = maker.made
         let newest = Dictionary(uniqueKeysWithValues: parts.snapshot.logs.map { ($0.name, $0.accepted) })
         coordinator = Coordinator(units: maker.units, admission: admission, newest: newest, at: loop.now)
-        let wall = SynchronisedClock(loop)
+        let wall = SynchronisedClock(loop, log)
         intake = IntakeServer(
             loop: loop, admission: admission, limits: IntakeLimits(parts.settings), clock: { wall.time })
         var outcome: (UInt64, TransportOutcome) -> Void = { _, _ in }
@@ -181,6 +181,10 @@ final class LoopThread {
     }
 
     private func endTurn() {
+        if loop.longestTurn >= .seconds(1) {
+            log.log(.loopStalled(loop.longestTurn))
+            loop.resetLongestTurn()
+        }
         if sleep.slept(boot: loop.now, monotonicNanoseconds: Clock.monotonicNanoseconds) { tell(.resumed) }
         perform(coordinator.endTurn(at: loop.now))
         if isStopping { proceedStopping() }

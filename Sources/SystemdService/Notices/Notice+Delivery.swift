@@ -35,14 +35,6 @@ extension Notice {
             .destinationThrottled, [.destination: destination, .detail: String(status), .seconds: seconds(span)])
     }
 
-    package static func destinationPaused(_ destination: String) -> Notice {
-        Notice(.destinationPaused, [.destination: destination, .reason: "operator"])
-    }
-
-    package static func destinationResumed(_ destination: String) -> Notice {
-        Notice(.destinationResumed, [.destination: destination, .reason: "operator"])
-    }
-
     package static func destinationRemoved(_ destination: String, events: UInt64) -> Notice {
         Notice(.destinationRemoved, [.destination: destination, .events: String(events)])
     }

@@ -55,8 +55,8 @@ extension Notice {
             .queueFilling, [.percent: String(percent), .events: String(events), .bytes: String(bytes)])
     }
 
-    /// So many requests were refused within `span` for one reason, such as `full`.
-    package static func intakeRefused(reason: String, count: Int, within span: Duration) -> Notice {
-        Notice(.intakeRefused, [.reason: reason, .count: String(count), .seconds: seconds(span)])
+    /// A commit was refused, for a reason such as `full`; `detail` is the sentence that clients get.
+    package static func intakeRefused(reason: String, detail: String) -> Notice {
+        Notice(.intakeRefused, [.reason: reason, .detail: detail])
     }
 }

@@ -21,8 +21,6 @@ package enum NoticeKind: String, Sendable, CaseIterable {
     case destinationHeld = "6013c3d6cdd0139865d8eb35c4b9bf61"
     case destinationReleased = "c00669fea9605b9ff02854496906355f"
     case destinationThrottled = "713d71b01aa0ba21a86901dcee02ba45"
-    case destinationPaused = "1334254b7e7a32e9f9af5fe6637fa402"
-    case destinationResumed = "9eae834df7a314c7506afaf73047f615"
     case destinationRemoved = "5d5ef89fe8d762f1ff97c4d84dead255"
     case flushFinished = "1bb031f80f8d1eadcf133fc8dc2bb5fb"
     case networkChanged = "c534eaffb2f177ab5b84cf4e211ca74d"

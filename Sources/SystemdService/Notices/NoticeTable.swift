@@ -121,18 +121,6 @@ extension NoticeKind {
                 """,
             action: "If it lasts for hours, look at the collector."
         ),
-        .destinationPaused: NoticeEntry(
-            priority: .notice, distinguishedBy: [.destination],
-            text: "Destination @UPLINK_DESTINATION@ is paused by an operator",
-            meaning: "Its events are kept and not sent.",
-            action: "`uplinkctl resume @UPLINK_DESTINATION@` ends the pause."
-        ),
-        .destinationResumed: NoticeEntry(
-            priority: .notice, distinguishedBy: [.destination],
-            text: "Destination @UPLINK_DESTINATION@ is resumed",
-            meaning: "Its events are sent again.",
-            action: "Nothing."
-        ),
         .destinationRemoved: NoticeEntry(
             priority: .warning, distinguishedBy: [.destination],
             text: """
@@ -244,13 +232,10 @@ extension NoticeKind {
         ),
         .intakeRefused: NoticeEntry(
             priority: .warning, distinguishedBy: [.reason],
-            text: """
-                @UPLINK_COUNT@ requests of local programs were refused in @UPLINK_SECONDS@ s: @UPLINK_REASON@
-                """,
+            text: "New events are refused: @UPLINK_DETAIL@",
             meaning: "Their clients were told so, with a reason. What was refused is not in the queue.",
             action: """
-                For `full` see the queue's limits; for `connections` the program that opens too many; for others mend \
-                the program.
+                For `full` see `uplinkctl status` and the queue's limits; for a disk that fails or is slow, the device.
                 """
         ),
         .configurationWarning: NoticeEntry(
