@@ -1,4 +1,4 @@
-# make run    try it: a collector and the daemon, on files in .run
+# make run    try it: a collector (on PORT, 8080 without it) and the daemon, on files in .run
 # make test   everything that CI runs
 # make        build for use; then, as root, make install
 SHELL := /bin/bash
@@ -13,7 +13,8 @@ DESTDIR ?=
 PYTHON ?= /usr/bin/python3
 # Swift's runtime is linked in: what is installed needs no Swift.
 RELEASE := -c release --static-swift-stdlib -Xlinker --gc-sections
-BIN_DIR ?= $(shell swift build $(RELEASE) --show-bin-path 2>/dev/null)
+# Under sudo there may be no Swift; what was built is still there.
+BIN_DIR ?= $(or $(shell swift build $(RELEASE) --show-bin-path 2>/dev/null),$(CURDIR)/.build/release)
 
 all: build
 
@@ -22,7 +23,8 @@ build:
 	swift build $(RELEASE)
 
 run: build
-	@exec Config/try-out.sh "$(BIN_DIR)"
+	@.ci/packages run
+	exec Config/try-out.sh "$(BIN_DIR)"
 
 lint:
 	@swift format lint --strict --recursive Package.swift Sources Tests
