@@ -74,12 +74,15 @@ install:
 	install -D -m 755 "$$bin/uplinkctl" "$$to/bin/uplinkctl"
 	install -d "$$to/lib/systemd/system" "$$etc/uplinkd.conf.d"
 	for unit in uplinkd.service uplinkd-events.socket uplinkd-control.socket; do
-	    sed -E 's,=/usr/(s?bin)/,=$(PREFIX)/\1/,' "systemd/$$unit" > "$$to/lib/systemd/system/$$unit"
+	    sed -E 's,(=|file:)/usr/(s?bin|share)/,\1$(PREFIX)/\2/,' "systemd/$$unit" > "$$to/lib/systemd/system/$$unit"
 	    chmod 644 "$$to/lib/systemd/system/$$unit"
 	done
 	install -D -m 644 systemd/uplinkd.sysusers "$$to/lib/sysusers.d/uplinkd.conf"
 	install -D -m 644 systemd/uplinkd.tmpfiles "$$to/lib/tmpfiles.d/uplinkd.conf"
-	install -D -m 644 systemd/uplinkd.catalog "$$to/lib/systemd/catalog/uplinkd.catalog"
+	install -d "$$to/lib/systemd/catalog"
+	sed 's,file:/usr/,file:$(PREFIX)/,' systemd/uplinkd.catalog > "$$to/lib/systemd/catalog/uplinkd.catalog"
+	chmod 644 "$$to/lib/systemd/catalog/uplinkd.catalog"
+	install -D -m 644 -t "$$to/share/doc/uplinkd" README.md
 	install -D -m 644 -t "$$to/share/doc/uplinkd/examples" Config/uplinkd.conf Config/examples/*.conf
 	if [[ -e "$$etc/uplinkd.conf" ]]; then
 	    echo "$$etc/uplinkd.conf is kept; the new default is in $$to/share/doc/uplinkd/examples"
