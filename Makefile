@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := all
-.PHONY: all build run test nightly bench install clean format lint
+.PHONY: all build run test nightly bench install uninstall clean format lint
 MAKEFLAGS += --no-print-directory
 
 PREFIX ?= /usr
@@ -93,6 +93,17 @@ install:
 	    echo "Now: systemd-sysusers && systemd-tmpfiles --create && journalctl --update-catalog"
 	    echo "     systemctl daemon-reload && systemctl enable --now uplinkd-events.socket uplinkd-control.socket uplinkd"
 	fi
+
+# The configuration, the queue and the groups stay.
+uninstall:
+	@to="$(DESTDIR)$(PREFIX)"
+	rm -f "$$to/sbin/uplinkd" "$$to/bin/uplinkctl" "$$to/lib/systemd/catalog/uplinkd.catalog"
+	rm -f "$$to/lib/sysusers.d/uplinkd.conf" "$$to/lib/tmpfiles.d/uplinkd.conf"
+	for unit in uplinkd.service uplinkd-events.socket uplinkd-control.socket; do
+	    rm -f "$$to/lib/systemd/system/$$unit"
+	done
+	rm -rf "$$to/share/doc/uplinkd"
+	echo "Kept: $(DESTDIR)/etc/uplinkd, and the queue ($(DESTDIR)/var/lib/uplinkd)"
 
 clean:
 	@swift package clean
