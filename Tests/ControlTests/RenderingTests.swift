@@ -53,8 +53,8 @@ struct RenderingTests {
         report.destinations[1].ledger.quarantined = 3
         report.destinations[1].nextAttemptAt = WallTime(milliseconds: 1_795_849_520_999)
         let text = try screen(report)
-        #expect(text.contains("\ncollector    reachable, held   41 s "))
-        #expect(text.contains("\nbackup       no-path, removed  -  "))
+        #expect(text.contains("\ncollector    reachable, held  41 s "))
+        #expect(text.contains("\nbackup       removed          -  "))
         #expect(text.contains("\n  no longer configured: its events are kept and take room; to be rid of them put its"))
         #expect(text.contains("\n  not delivered: 3 quarantined\n"))
         #expect(text.contains("  now\n"))

@@ -95,8 +95,9 @@ struct StatusScreen {
             let wait = now.duration(to: time)
             return wait < .seconds(1) ? "now" : "in " + Quantity.duration(wait)
         }
+        let state = one.flags.contains("removed") ? one.flags : [one.state] + one.flags
         return [
-            one.name, ([one.state] + one.flags).joined(separator: ", "), age(one.since) ?? "-",
+            one.name, state.joined(separator: ", "), age(one.since) ?? "-",
             Quantity.count(one.ledger["queued"] ?? 0),
             one.oldestAge.map { Quantity.duration($0) } ?? "-", Quantity.count(one.ledger["delivered"] ?? 0),
             next ?? "-",
