@@ -1,11 +1,11 @@
-# make run    try it: a collector and the daemon, on files in .run
+# make run    try it: a collector (on PORT, 8080 without it) and the daemon, on files in .run
 # make test   everything that CI runs
 # make        build for use; then, as root, make install
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := all
-.PHONY: all build run test nightly bench install clean format lint
+.PHONY: all build run test nightly bench install uninstall clean format lint
 MAKEFLAGS += --no-print-directory
 
 PREFIX ?= /usr
@@ -13,7 +13,8 @@ DESTDIR ?=
 PYTHON ?= /usr/bin/python3
 # Swift's runtime is linked in: what is installed needs no Swift.
 RELEASE := -c release --static-swift-stdlib -Xlinker --gc-sections
-BIN_DIR ?= $(shell swift build $(RELEASE) --show-bin-path 2>/dev/null)
+# Under sudo there may be no Swift; what was built is still there.
+BIN_DIR ?= $(or $(shell swift build $(RELEASE) --show-bin-path 2>/dev/null),$(CURDIR)/.build/release)
 
 all: build
 
@@ -22,7 +23,8 @@ build:
 	swift build $(RELEASE)
 
 run: build
-	@exec Config/try-out.sh "$(BIN_DIR)"
+	@.ci/packages run
+	exec Config/try-out.sh "$(BIN_DIR)"
 
 lint:
 	@swift format lint --strict --recursive Package.swift Sources Tests
@@ -72,12 +74,15 @@ install:
 	install -D -m 755 "$$bin/uplinkctl" "$$to/bin/uplinkctl"
 	install -d "$$to/lib/systemd/system" "$$etc/uplinkd.conf.d"
 	for unit in uplinkd.service uplinkd-events.socket uplinkd-control.socket; do
-	    sed -E 's,=/usr/(s?bin)/,=$(PREFIX)/\1/,' "systemd/$$unit" > "$$to/lib/systemd/system/$$unit"
+	    sed -E 's,(=|file:)/usr/(s?bin|share)/,\1$(PREFIX)/\2/,' "systemd/$$unit" > "$$to/lib/systemd/system/$$unit"
 	    chmod 644 "$$to/lib/systemd/system/$$unit"
 	done
 	install -D -m 644 systemd/uplinkd.sysusers "$$to/lib/sysusers.d/uplinkd.conf"
 	install -D -m 644 systemd/uplinkd.tmpfiles "$$to/lib/tmpfiles.d/uplinkd.conf"
-	install -D -m 644 systemd/uplinkd.catalog "$$to/lib/systemd/catalog/uplinkd.catalog"
+	install -d "$$to/lib/systemd/catalog"
+	sed 's,file:/usr/,file:$(PREFIX)/,' systemd/uplinkd.catalog > "$$to/lib/systemd/catalog/uplinkd.catalog"
+	chmod 644 "$$to/lib/systemd/catalog/uplinkd.catalog"
+	install -D -m 644 -t "$$to/share/doc/uplinkd" README.md
 	install -D -m 644 -t "$$to/share/doc/uplinkd/examples" Config/uplinkd.conf Config/examples/*.conf
 	if [[ -e "$$etc/uplinkd.conf" ]]; then
 	    echo "$$etc/uplinkd.conf is kept; the new default is in $$to/share/doc/uplinkd/examples"
@@ -88,6 +93,17 @@ install:
 	    echo "Now: systemd-sysusers && systemd-tmpfiles --create && journalctl --update-catalog"
 	    echo "     systemctl daemon-reload && systemctl enable --now uplinkd-events.socket uplinkd-control.socket uplinkd"
 	fi
+
+# The configuration, the queue and the groups stay.
+uninstall:
+	@to="$(DESTDIR)$(PREFIX)"
+	rm -f "$$to/sbin/uplinkd" "$$to/bin/uplinkctl" "$$to/lib/systemd/catalog/uplinkd.catalog"
+	rm -f "$$to/lib/sysusers.d/uplinkd.conf" "$$to/lib/tmpfiles.d/uplinkd.conf"
+	for unit in uplinkd.service uplinkd-events.socket uplinkd-control.socket; do
+	    rm -f "$$to/lib/systemd/system/$$unit"
+	done
+	rm -rf "$$to/share/doc/uplinkd"
+	echo "Kept: $(DESTDIR)/etc/uplinkd, and the queue ($(DESTDIR)/var/lib/uplinkd)"
 
 clean:
 	@swift package clean

@@ -38,7 +38,9 @@ enum ControlRoute: Equatable {
 
     /// Answers a request; a reload is answered when the verdict is there.
     static func answer(_ exchange: HTTPExchange, from delegate: any ControlDelegate) {
-        guard let route = ControlRoute(path: exchange.head.path) else { return exchange.answer(notFound) }
+        guard let route = ControlRoute(path: exchange.head.path) else {
+            return exchange.answer(exchange.head.path == "/v1/events" ? eventsElsewhere : notFound)
+        }
         guard route.methods.contains(exchange.head.method) else {
             return exchange.answer(notAllowed(route.methods))
         }
@@ -70,6 +72,11 @@ enum ControlRoute: Equatable {
 
     private static let notFound = ProblemDetails(
         status: 404, type: "not-found", title: "Not found", detail: "nothing is offered at this path"
+    ).response()
+
+    private static let eventsElsewhere = ProblemDetails(
+        status: 404, type: "not-found", title: "Not found",
+        detail: "this is the control socket; events go to the events socket"
     ).response()
 
     private static let unknownDestination = ProblemDetails(

@@ -1,4 +1,5 @@
 import Bytes
+import Posix
 import Testing
 
 @testable import ControlClient
@@ -29,7 +30,8 @@ struct ArgumentTests {
         (["--lane", "urgent", "send"], "send --lane=urgent -none"),
         (["collector", "--listen", "0.0.0.0:0"], "collector --listen=0.0.0.0:0 -none"),
         (["--help"], "help all"), (["-h", "send"], "help send"), (["send", "--help", "x"], "help send"),
-        (["--version"], "version"), (["--no-pager", "reload"], "reload --no-pager= -none"),
+        (["help"], "help all"), (["help", "send"], "help send"), (["--version"], "version"),
+        (["--no-pager", "reload"], "reload --no-pager= -none"),
     ])
     func commandLinesAreUnderstood(_ arguments: [String], _ expected: String) {
         #expect(meaning(arguments) == expected)
@@ -39,6 +41,9 @@ struct ArgumentTests {
         ([], "no command given; 'uplinkctl --help' lists them"),
         (["stauts"], "unknown command 'stauts'; did you mean 'status'?"),
         (["monitor"], "unknown command 'monitor'"),
+        (["stat"], "unknown command 'stat'; did you mean 'status'?"),
+        (["re"], "unknown command 're'; did you mean 'reload'?"),
+        (["s"], "unknown command 's'"),
         (["status", "--chek"], "unknown option '--chek'; did you mean '--check'?"),
         (["status", "--lane", "bulk"], "unknown option '--lane'"),
         (["--check", "send"], "send takes no option '--check'"),
@@ -55,6 +60,17 @@ struct ArgumentTests {
         #expect(console.run(arguments) == 2)
         #expect(console.complaints.text == "uplinkctl: \(expected)\n")
         #expect(console.output.isEmpty)
+    }
+
+    @Test(arguments: ["README.md", "systemd/uplinkd.catalog", "systemd/uplinkd.service", "Config/uplinkd.conf"])
+    func whatTheShippedTextsNameExists(_ file: String) throws {
+        var folder = #filePath.split(separator: "/")
+        folder.removeLast(3)
+        let path = "/" + folder.joined(separator: "/") + "/" + file
+        let text = try FileSystem.contents(of: path, limit: 1 << 20).text
+        for match in text.matches(of: /(?:`|\/| {4})uplinkctl(?: --[a-z]+(?: [A-Z\/][^ ]*)?)* ([a-z]+)/) {
+            #expect(Command.all.contains { $0.name == match.output.1 }, "\(file): \(match.output.0)")
+        }
     }
 
     @Test func helpNamesEveryCommandAndOptionInEightyColumns() {

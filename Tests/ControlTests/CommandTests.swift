@@ -39,6 +39,33 @@ struct CommandTests {
 
     @Test(
         arguments: [
+            (ClientError(connecting: "/x", .noEntry), 3), (.closed(path: "/x"), 3), (.timedOut(path: "/x"), 69),
+            (ClientError(connecting: "/x", .access), 77), (ClientError(connecting: "/x", .wouldBlock), 75),
+        ] as [(ClientError, Int32)])
+    func statusTellsADaemonThatHangsFromOneThatDoesNotRun(_ error: ClientError, _ expected: Int32) {
+        #expect(error.exitStatusOfStatus.rawValue == expected)
+    }
+
+    @Test func theWrongSocketIsNamed() throws {
+        try withDaemon { (path, _) throws in
+            let console = CapturedConsole(input: ["{}\n"])
+            #expect(console.run("send", "--socket", path) == 1)
+            #expect(console.complaints.text.contains("standard input:1: this is the control socket; events go to"))
+        }
+        let notHere: @Sendable (HTTPExchange) -> Void = { exchange in
+            exchange.answer(ProblemDetails(status: 404, type: "not-found", title: "x", detail: "y").response())
+        }
+        try withServer(notHere) { path in
+            for command in ["status", "flush", "reload"] {
+                let console = CapturedConsole()
+                #expect(console.run(command, "--socket", path) == 1)
+                #expect(console.complaints.text.contains("this is the events socket; what operators ask goes to"))
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
             ("", 3), ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", 3), ("nonsense\r\n\r\n", 1),
             ("HTTP/1.1 200 OK\r\n\r\n[]", 1), ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", 1),
             (
@@ -164,7 +191,7 @@ struct CommandTests {
             #expect(console.run("send", "--socket", path) == expected)
             #expect(
                 console.complaints.text
-                    == "uplinkctl: line 2, sent with those from line 1 on\nuplinkctl: Not taken: because\n")
+                    == "uplinkctl: standard input:2: Not taken: because; nothing from line 1 on was taken\n")
             #expect(console.output.isEmpty)
         }
     }
@@ -217,9 +244,25 @@ struct CommandTests {
             #expect(console.run("send", "--socket", path) == 65)
             #expect(
                 console.complaints.text == """
-                    uplinkctl: line 4, sent with those from line 3 on
-                    uplinkctl: Bad event: not an object
+                    uplinkctl: standard input:4: Bad event: not an object; nothing from line 3 on was taken
                     uplinkctl: before that: accepted 2 events: e-1 to e-2
+
+                    """)
+        }
+    }
+
+    @Test func aFullQueueIsToldWithLaneAndTime() throws {
+        let refuse: @Sendable (HTTPExchange) -> Void = { exchange in
+            exchange.answer(
+                ProblemDetails(status: 503, type: "queue-full", title: "Full", detail: "no room").response(
+                    fields: [("Retry-After", "30")]))
+        }
+        try withServer(refuse) { path in
+            let console = CapturedConsole(input: ["[{\"a\":1}]"])
+            #expect(console.run("send", "--lane", "bulk", "--socket", path) == 75)
+            #expect(
+                console.complaints.text == """
+                    uplinkctl: standard input: Full: no room; try again in 30 s (lane bulk); nothing of it was taken
 
                     """)
         }

@@ -18,12 +18,12 @@ struct RenderingTests {
               Network   wifi for 41 s
               Queue     1 MiB of 512 MiB (0 %); events: normal 12; room for 9 d
               Storage   ok; last sync took 1.2 ms
-              Intake    12,345 accepted, 2 refused, 1 duplicates; 4 clients
+              Intake    since the start 12,345 accepted, 2 refused, 1 duplicates; now 4 clients
               Consent   analytics hold
 
-            DESTINATION  STATE      FOR   QUEUED  OLDEST  DELIVERED  NEXT TRY
-            collector    reachable  41 s       0  -          12,345  -
-            backup       no-path    -         12  1 s             0  in 10 s
+            DESTINATION  STATE      FOR   QUEUED  OLDEST  DELIVERED IN ALL  NEXT TRY
+            collector    reachable  41 s       0  -                 12,345  -
+            backup       no-path    -         12  1 s                    0  in 10 s
               no-route
               3 tries without success; no success yet
 
@@ -45,6 +45,20 @@ struct RenderingTests {
         let fields = StatusReport.held.json
         #expect(isHarmless(printableJSON(fields).text))
         #expect(try JSONValue(parsing: printableJSON(fields)) == JSONValue(parsing: fields))
+    }
+
+    @Test func flagsStandBesideTheStateAndARemovedDestinationIsExplained() throws {
+        var report = StatusReport.held
+        report.destinations[1].flags = [.removed]
+        report.destinations[1].ledger.quarantined = 3
+        report.destinations[1].nextAttemptAt = WallTime(milliseconds: 1_795_849_520_999)
+        let text = try screen(report)
+        #expect(text.contains("\ncollector    reachable, held  41 s "))
+        #expect(text.contains("\nbackup       removed          -  "))
+        #expect(text.contains("\n  no longer configured: its events are kept and take room; to be rid of them put its"))
+        #expect(text.contains("\n  not delivered: 3 quarantined\n"))
+        #expect(text.contains("  now\n"))
+        #expect(!text.contains("in 0 s"))
     }
 
     @Test func colourOnlyAddsToTheWords() throws {

@@ -16,7 +16,7 @@ enum Catalog {
             -- \(kind.rawValue)
             Subject: \(subject(entry.text))
             Defined-By: uplinkd
-            Documentation: man:uplinkd(8)
+            Documentation: file:/usr/share/doc/uplinkd/README.md
 
             \(wrapped(entry.meaning))
 

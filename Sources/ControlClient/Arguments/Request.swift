@@ -27,6 +27,8 @@ extension Request {
                         throw UsageError(message: "\(known.name): one argument too many: '\(word.text)'")
                     }
                     operand = word.text
+                } else if word.text == "help" {
+                    options["--help"] = ""
                 } else {
                     command = try Self.command(word.text, in: table)
                 }
@@ -57,8 +59,11 @@ extension Request {
         throw UsageError(message: "unknown command '\(word)'" + hint(word, table.map(\.name)))
     }
 
+    /// For a slip of the fingers, or a beginning that only one has.
     private static func hint(_ word: String, _ known: [String]) -> String {
-        nearest(to: word, among: known).map { "; did you mean '\($0)'?" } ?? ""
+        let longer = known.filter { word.count > 1 && $0.hasPrefix(word) }
+        let meant = longer.count == 1 ? longer[0] : nearest(to: word, among: known)
+        return meant.map { "; did you mean '\($0)'?" } ?? ""
     }
 }
 

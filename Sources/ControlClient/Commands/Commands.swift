@@ -21,14 +21,28 @@ extension Console {
     }
 
     /// Tells of an answer that is an error, and how to end.
-    func complain(_ answer: Answer) -> ExitStatus {
-        let problem = try? JSONValue(parsing: answer.body)
+    func complain(_ answer: Answer, of socket: DaemonSocket) -> ExitStatus {
+        complain(answer.reason(of: socket))
+        return answer.exitStatus
+    }
+}
+
+extension Answer {
+    /// Why it is an error, without a full stop; `socket` is the one that was meant to be asked.
+    func reason(of socket: DaemonSocket) -> String {
+        let problem = try? JSONValue(parsing: body)
+        if status == 404, problem?["type"]?.string == "urn:uplinkd:problem:not-found" { return socket.mistaken }
         let parts = [problem?["title"]?.string, problem?["detail"]?.string].compactMap { $0 }
-        complain(parts.isEmpty ? "the daemon answered \(answer.status)" : parts.joined(separator: ": "))
-        switch answer.status {
-        case 401, 403: return .notAllowed
-        case 408, 429, 503: return .tryLater
-        default: return .failed
+        let reason = parts.isEmpty ? "the daemon answered \(status)" : parts.joined(separator: ": ")
+        return reason + (retryAfterSeconds.map { "; try again in \($0) s" } ?? "")
+    }
+
+    /// How the tool ends after an answer that is an error.
+    var exitStatus: ExitStatus {
+        switch status {
+        case 401, 403: .notAllowed
+        case 408, 429, 503: .tryLater
+        default: .failed
         }
     }
 }

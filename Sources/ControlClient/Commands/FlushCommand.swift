@@ -12,7 +12,9 @@ extension Command {
         do throws(ClientError) {
             var daemon = try DaemonConnection(DaemonSocket.control.path(invocation, console))
             let known = try daemon.exchange(method: "GET", target: "/v1/status", within: plainTimeLimit)
-            guard known.status == 200, let status = StatusDocument(known.body) else { return console.complain(known) }
+            guard known.status == 200, let status = StatusDocument(known.body) else {
+                return console.complain(known, of: .control)
+            }
             let names = status.destinations.filter { $0.isConfigured }.map(\.name)
             if let wanted = invocation.operand, !names.contains(wanted) {
                 let hint = nearest(to: wanted, among: names).map { "; did you mean '\($0)'?" } ?? ""
@@ -22,7 +24,7 @@ extension Command {
             for name in invocation.operand.map({ [$0] }) ?? names {
                 let answer = try daemon.exchange(
                     method: "POST", target: "/v1/destinations/\(name)/flush", within: plainTimeLimit)
-                guard answer.status < 300 else { return console.complain(answer) }
+                guard answer.status < 300 else { return console.complain(answer, of: .control) }
                 if invocation.has("--json") {
                     console.write(json: answer.body)
                 } else {

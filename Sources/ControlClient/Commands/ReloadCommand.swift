@@ -21,7 +21,7 @@ extension Command {
         func texts(_ name: String) -> [String] { (verdict?[name]?.array ?? []).compactMap { $0.string } }
         guard answer.status == 200 else {
             for error in texts("errors") { console.complain(error) }
-            return console.complain(answer)
+            return console.complain(answer, of: .control)
         }
         for warning in texts("warnings") { console.complain("warning: \(warning)") }
         guard !invocation.has("--json") else { return .success }

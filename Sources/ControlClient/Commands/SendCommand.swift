@@ -56,7 +56,7 @@ extension Command {
             }
             input.add(bytes)
             if hasEnded { input.end() }
-            if let failure = post(&input, with: &sender, invocation, console) {
+            if let failure = post(&input, from: name, with: &sender, invocation, console) {
                 if sender.accepted > 0 { console.complain("before that: \(sender.summary)") }
                 return failure
             }
@@ -67,14 +67,17 @@ extension Command {
 
     /// Posts what can be posted of the input; nil unless something is wrong.
     private static func post(
-        _ input: inout EventInput, with sender: inout Sender, _ invocation: Invocation, _ console: Console
+        _ input: inout EventInput, from name: String, with sender: inout Sender, _ invocation: Invocation,
+        _ console: Console
     ) -> ExitStatus? {
         do throws(EventInputError) {
             while let piece = try input.next() {
                 do throws(ClientError) {
                     let answer = try sender.post(piece)
                     if invocation.has("--json") { console.write(json: answer.body) }
-                    guard answer.status == 202 else { return refusal(answer, of: piece, console) }
+                    guard answer.status == 202 else {
+                        return refusal(answer, of: piece, from: name, invocation, console)
+                    }
                 } catch {
                     return console.complain(error)
                 }
@@ -86,18 +89,22 @@ extension Command {
         }
     }
 
-    private static func refusal(_ answer: Answer, of piece: EventPiece, _ console: Console) -> ExitStatus {
+    /// Says which event was refused, why, and what was not taken with it.
+    private static func refusal(
+        _ answer: Answer, of piece: EventPiece, from name: String, _ invocation: Invocation, _ console: Console
+    ) -> ExitStatus {
         let problem = try? JSONValue(parsing: answer.body)
+        var place = name
         if let first = piece.firstLine {
-            if let line = problem?["line"]?.integer, line > 0, line < Int64(EventInput.limit) {
-                console.complain("line \(Int64(first) + line - 1), sent with those from line \(first) on")
-            } else {
-                console.complain("in what begins at line \(first)")
-            }
+            let line = problem?["line"]?.integer ?? 1
+            place += ":\(Int64(first) + max(1, min(line, Int64(EventInput.limit))) - 1)"
         } else if let index = problem?["index"]?.integer {
-            console.complain("event \(index), counted from 0")
+            place += ": event \(index), counted from 0"
         }
-        let status = console.complain(answer)
-        return [400, 413, 415, 422].contains(answer.status) ? .badEvent : status
+        let isFull = problem?["type"]?.string == "urn:uplinkd:problem:queue-full"
+        let lane = isFull ? " (lane \(invocation.options["--lane"] ?? "normal"))" : ""
+        let loss = piece.firstLine.map { "nothing from line \($0) on was taken" } ?? "nothing of it was taken"
+        console.complain("\(place): \(answer.reason(of: .events))\(lane); \(loss)")
+        return [400, 413, 415, 422].contains(answer.status) ? .badEvent : answer.exitStatus
     }
 }

@@ -8,7 +8,8 @@ extension Command {
         details: """
             Shows on one screen what the daemon knows. With --check the exit status is 4
             when a destination is held, a dead letter lies there, or storage fails; never
-            for being offline. It is 3 when the daemon is not running.
+            for being offline. It is 3 when the daemon is not running,
+            69 when it does not answer.
             """
     ) { invocation, console in
         let answer: Answer
@@ -16,10 +17,10 @@ extension Command {
             var daemon = try DaemonConnection(DaemonSocket.control.path(invocation, console))
             answer = try daemon.exchange(method: "GET", target: "/v1/status", within: plainTimeLimit)
         } catch {
-            let status = console.complain(error)
-            return status == .unreachable ? .notRunning : status
+            console.complain(error.message)
+            return error.exitStatusOfStatus
         }
-        guard answer.status == 200 else { return console.complain(answer) }
+        guard answer.status == 200 else { return console.complain(answer, of: .control) }
         guard let status = StatusDocument(answer.body) else {
             console.complain("the daemon's status is not understood")
             return .failed

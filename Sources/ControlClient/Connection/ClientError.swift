@@ -16,13 +16,22 @@ enum ClientError: Error, Equatable, Sendable {
     case malformed(path: String, detail: String)
     case failed(path: String, errno: Errno)
 
-    /// How the tool ends; `status` has its own status for a daemon that does not run.
+    /// How every command but `status` ends.
     var exitStatus: ExitStatus {
         switch self {
         case .notListening, .closed: .unreachable
         case .notAllowed: .notAllowed
         case .busy, .timedOut: .tryLater
         case .malformed, .failed: .failed
+        }
+    }
+
+    /// How `status` ends: a daemon that is there but hangs is not one that does not run.
+    var exitStatusOfStatus: ExitStatus {
+        switch self {
+        case .notListening, .closed: .notRunning
+        case .timedOut: .unreachable
+        case .notAllowed, .busy, .malformed, .failed: exitStatus
         }
     }
 

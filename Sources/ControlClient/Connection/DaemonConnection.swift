@@ -9,6 +9,8 @@ struct Answer {
     let body: [UInt8]
     /// The connection takes another request.
     let keepsAlive: Bool
+    /// Seconds after which to try again (`Retry-After`).
+    let retryAfterSeconds: Int?
 }
 
 /// A blocking connection to one of the daemon's sockets; each exchange has a deadline.
@@ -76,7 +78,9 @@ struct DaemonConnection: ~Copyable {
                 input.dropPrefix(count)
                 if head.status >= 200 {
                     let body = try body(head.framing, until: deadline)
-                    return Answer(status: head.status, body: body, keepsAlive: head.keepsAlive)
+                    let retryAfter = head.fields["retry-after"].flatMap { Int($0.text) }
+                    return Answer(
+                        status: head.status, body: body, keepsAlive: head.keepsAlive, retryAfterSeconds: retryAfter)
                 }
             } else if try !readMore(until: deadline) {
                 throw .closed(path: path)

@@ -65,13 +65,13 @@ struct StatusScreen {
     private var intake: String {
         func count(_ name: String) -> String { "\(Quantity.count(status.intake[name] ?? 0)) \(name)" }
         let clients = status.intake["connections"] ?? 0
-        return "\(count("accepted")), \(count("refused")), \(count("duplicates"));"
-            + " \(Quantity.count(clients)) \(clients == 1 ? "client" : "clients")"
+        return "since the start \(count("accepted")), \(count("refused")), \(count("duplicates"));"
+            + " now \(Quantity.count(clients)) \(clients == 1 ? "client" : "clients")"
     }
 
     private var table: [String] {
         guard !status.destinations.isEmpty else { return ["No destination is configured; events are kept."] }
-        let titles = ["DESTINATION", "STATE", "FOR", "QUEUED", "OLDEST", "DELIVERED", "NEXT TRY"]
+        let titles = ["DESTINATION", "STATE", "FOR", "QUEUED", "OLDEST", "DELIVERED IN ALL", "NEXT TRY"]
         let rows = [titles] + status.destinations.map { cells($0) }
         let widths = titles.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         var lines: [String] = []
@@ -91,19 +91,27 @@ struct StatusScreen {
     }
 
     private func cells(_ one: StatusDocument.Destination) -> [String] {
-        let next = one.nextAttemptAt.map { $0 <= now ? "now" : "in " + Quantity.duration(now.duration(to: $0)) }
+        let next = one.nextAttemptAt.map { time in
+            let wait = now.duration(to: time)
+            return wait < .seconds(1) ? "now" : "in " + Quantity.duration(wait)
+        }
+        let state = one.flags.contains("removed") ? one.flags : [one.state] + one.flags
         return [
-            one.name, one.state, age(one.since) ?? "-", Quantity.count(one.ledger["queued"] ?? 0),
+            one.name, state.joined(separator: ", "), age(one.since) ?? "-",
+            Quantity.count(one.ledger["queued"] ?? 0),
             one.oldestAge.map { Quantity.duration($0) } ?? "-", Quantity.count(one.ledger["delivered"] ?? 0),
             next ?? "-",
         ]
     }
 
-    /// What does not fit in the row: flags and reason, tries and last success, the last error, what was lost.
+    /// What does not fit in the row: the reason, tries and last success, the last error, what was lost.
     private func notes(_ one: StatusDocument.Destination) -> [String] {
         var notes: [String] = []
-        let why = one.flags + (one.reason == "none" ? [] : [one.reason])
-        if !why.isEmpty { notes.append(why.joined(separator: ", ")) }
+        if one.reason != "none" { notes.append(one.reason) }
+        if one.flags.contains("removed") {
+            notes.append("no longer configured: its events are kept and take room; to be rid of them put its section")
+            notes.append("back and have them sent (this version cannot forget a destination)")
+        }
         if one.attempts > 0 {
             let success = age(one.lastSuccess).map { "last success \($0) ago" } ?? "no success yet"
             notes.append("\(one.attempts) \(one.attempts == 1 ? "try" : "tries") without success; \(success)")
@@ -125,7 +133,7 @@ struct StatusScreen {
         return ["", paint("Needs a person:", .bad)] + reasons.map { "  " + $0 }
     }
 
-    private func stateStyle(_ state: String) -> Style { state == "reachable" ? .good : .waiting }
+    private func stateStyle(_ cell: String) -> Style { cell == "reachable" ? .good : .waiting }
 
     private func age(_ time: WallTime?) -> String? { time.map { Quantity.duration($0.duration(to: now)) } }
 

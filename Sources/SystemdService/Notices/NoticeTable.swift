@@ -100,14 +100,14 @@ extension NoticeKind {
                 slowly, at most every 15 minutes.
                 """,
             action: """
-                Mend URL=, the token or the collector, then `uplinkctl resume @UPLINK_DESTINATION@` or `systemctl \
+                Mend URL=, the token or the collector, then `uplinkctl flush @UPLINK_DESTINATION@` or `systemctl \
                 reload uplinkd`, which try again at once.
                 """
         ),
         .destinationReleased: NoticeEntry(
             priority: .notice, distinguishedBy: [.destination],
             text: "Destination @UPLINK_DESTINATION@ is no longer held[, @UPLINK_EVENTS@ events to send]",
-            meaning: "It took a request again, or an operator resumed it.",
+            meaning: "It took a request again.",
             action: "Nothing."
         ),
         .destinationThrottled: NoticeEntry(
@@ -130,8 +130,8 @@ extension NoticeKind {
                 Its section has vanished from the configuration. Its events stay in the queue and take room.
                 """,
             action: """
-                Put the section back, or end it by `uplinkctl destination forget @UPLINK_DESTINATION@`, or hand its \
-                events on by `uplinkctl destination rename`.
+                Put the section back, with another URL= if need be, and leave it there until `uplinkctl status` shows \
+                nothing queued. This version has no other way to be rid of them.
                 """
         ),
         .flushFinished: NoticeEntry(
@@ -201,7 +201,7 @@ extension NoticeKind {
                 Bytes on disk changed after they were written. The events are copied aside, counted as quarantined for \
                 every destination, and everything else goes on.
                 """,
-            action: "Suspect the device. `uplinkctl verify` reads the whole queue."
+            action: "Suspect the device. The copies lie in the folder quarantine of the queue's directory."
         ),
         .cursorReset: NoticeEntry(
             priority: .warning, distinguishedBy: [.destination, .log],
