@@ -93,7 +93,7 @@ extension Queue {
         if let current = log.writer, current.offset + needed <= current.size {
             writer = current
         } else {
-            writer = try openSegment(of: log, for: needed, first: firstAgain, moment)
+            writer = try openSegmentMakingRoom(of: log, for: needed, first: firstAgain, moment)
         }
         let path = log.segments.last.map { log.path(of: $0.name) } ?? log.folder
         var next = firstAgain
@@ -113,6 +113,21 @@ extension Queue {
         log.mustCommitAgain = false
         log.tip = SegmentHeader.Previous(segment: writer.id, validLength: writer.offset, last: next - 1)
         return again
+    }
+
+    /// Opens a segment; where there is no room for it, once more after what is not needed any more is given up.
+    private func openSegmentMakingRoom(
+        of log: LogState, for needed: Int, first: UInt64, _ moment: Moment
+    ) throws(QueueError) -> SegmentWriter {
+        do throws(QueueError) {
+            return try openSegment(of: log, for: needed, first: first, moment)
+        } catch {
+            switch error {
+            case .full, .noRoom: makeRoom(moment)
+            default: throw error
+            }
+            return try openSegment(of: log, for: needed, first: first, moment)
+        }
     }
 
     /// Counts a durable group and keeps its batches until the next, giving those kept before in exchange.

@@ -17,14 +17,16 @@ extension Queue {
             if now >= since + Self.cursorDelay { return synchroniseCursors(at: now) }
         }
         if let log = logsInOrder.first(where: { retirable($0) != nil }) {
-            if retire(log) { return now }
+            if retire(log, recycling: true) { return now }
             return now + Self.cursorDelay
         }
         let due = cursorsDirtySince.map { $0 + Self.cursorDelay }
         guard now >= preparingRestsUntil else { return min(due ?? preparingRestsUntil, preparingRestsUntil) }
-        guard let log = logsInOrder.first(where: needsSpare) else { return due }
         do throws(QueueError) {
-            return try prepareSlice(of: log) ? now : due
+            for log in logsInOrder where needsSpare(log) {
+                if try prepareSlice(of: log) { return now }
+            }
+            return due
         } catch {
             preparingRestsUntil = now + Self.preparingRest
             return min(due ?? preparingRestsUntil, preparingRestsUntil)
@@ -45,8 +47,9 @@ extension Queue {
     /// how far the log has come, nor the one being written.
     private func retirable(_ log: LogState) -> LogState.Segment? {
         guard let oldest = log.segments.first, let tip = log.tip, oldest.name.id < tip.segment else { return nil }
-        let lows = cursors.lazy.filter { $0.key.log == log.name }.map(\.value.state.low)
-        guard let low = lows.min(), low > log.end(of: 0), low > lastAcknowledgedInOldest(log) else { return nil }
+        guard let low = leastLow(in: log.name), low > log.end(of: 0), low > lastAcknowledgedInOldest(log) else {
+            return nil
+        }
         return oldest
     }
 
@@ -61,12 +64,12 @@ extension Queue {
     }
 
     /// Unlinks a segment that all have passed, or makes it the spare; first the cursors that say so become durable.
-    private func retire(_ log: LogState) -> Bool {
+    func retire(_ log: LogState, recycling: Bool) -> Bool {
         guard let segment = retirable(log) else { return false }
         let path = log.path(of: segment.name)
         do throws(QueueError) {
             try synchroniseCursors()
-            if log.spare == nil, log.writer != nil, segment.isSound, segment.size == options.segmentBytes {
+            if recycling, log.spare == nil, log.writer != nil, segment.isSound, segment.size == options.segmentBytes {
                 let spare = log.folder + "/" + SpareSegment.name
                 log.spare = try attempt(.rename, path) { () throws(Errno) in
                     let file = try storage.open(path, .readWrite)
@@ -92,11 +95,11 @@ extension Queue {
         return log.spare.map { $0.size < options.segmentBytes } ?? true
     }
 
-    /// Zero-fills a slice of the spare; true where something was done.
+    /// Zero-fills a slice of the spare, where there is room for all of it; true where something was done.
     private func prepareSlice(of log: LogState) throws(QueueError) -> Bool {
+        guard try roomToGrow(log.name) >= options.segmentBytes - (log.spare?.size ?? 0) else { return false }
         let spare = try spare(of: log)
         let path = log.folder + "/" + SpareSegment.name
-        guard try roomToGrow(log) >= SpareSegment.slice else { return false }
         do throws(QueueError) {
             try attempt(.write, path, at: spare.size) { () throws(Errno) in
                 _ = try spare.extend(to: options.segmentBytes)

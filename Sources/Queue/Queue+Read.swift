@@ -32,6 +32,8 @@ extension Queue {
     private func missing(_ log: LogState, from sequence: UInt64) -> Chunk {
         let next = log.segments.indices.filter { log.end(of: $0) > sequence }.map { log.segments[$0].name.first }
         let end = (next.filter { $0 > sequence }.min() ?? log.last + 1) - 1
+        let before = log.segments.last { $0.name.first <= sequence }
+        noteMissing(sequence...end, segment: before?.name.id ?? 0, in: log)
         return Chunk(
             log: log.name, epoch: 0, sequences: sequence...end, bytes: [], records: [], contexts: [],
             quarantined: [sequence...end])
@@ -124,17 +126,32 @@ extension Queue {
     }
 
     private func note(_ lost: ChunkBuilder.Lost, in log: LogState) {
-        let source = openFiles.first { $0.segment == lost.segment }
+        guard let source = openFiles.first(where: { $0.segment == lost.segment }) else {
+            noteMissing(lost.sequences, segment: lost.segment, in: log)
+            return
+        }
         if let index = log.segments.firstIndex(where: { $0.name.id == lost.segment }) {
             log.segments[index].isSound = false
         }
-        guard let source,
+        guard
             quarantine.take(source.file, segment: lost.segment, at: lost.bytes.lowerBound, count: lost.bytes.count),
             newDamages.count < RecoveryReport.maximumDamages
         else { return }
         newDamages.append(
             RecoveryReport.Damage(
-                kind: .corrupted, log: log.name, segment: lost.segment, offset: lost.bytes.lowerBound,
+                kind: lost.bytes.isEmpty ? .missing : .corrupted, log: log.name, segment: lost.segment,
+                offset: lost.bytes.lowerBound,
                 length: lost.bytes.count, sequences: lost.sequences))
+    }
+
+    /// Names events that no file holds, once for all destinations.
+    private func noteMissing(_ sequences: ClosedRange<UInt64>, segment: UInt64, in log: LogState) {
+        guard newDamages.count < RecoveryReport.maximumDamages,
+            namedMissing[log.name]?.count ?? 0 < RecoveryReport.maximumDamages,
+            namedMissing[log.name, default: []].insert(sequences.upperBound).inserted
+        else { return }
+        newDamages.append(
+            RecoveryReport.Damage(
+                kind: .missing, log: log.name, segment: segment, offset: 0, length: 0, sequences: sequences))
     }
 }

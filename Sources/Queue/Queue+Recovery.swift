@@ -81,8 +81,9 @@ extension Queue {
 
     /// Finds the newest event, in the newest segment that has one.
     private func recoverTail(_ log: LogState) throws(QueueError) {
-        log.last = log.segments.map { $0.name.first - 1 }.max() ?? 0
+        var known: UInt64?
         var keyed: [RecoveryReport.Keyed] = []
+        var damages: [(damage: RecoveryReport.Damage, file: any StorageFile)] = []
         for segment in log.segments.reversed() {
             let path = log.path(of: segment.name)
             var isDurable = false
@@ -91,21 +92,37 @@ extension Queue {
                 isDurable = makeDurable(file, path, of: log)
                 window.attach(file, end: segment.size, isTolerant: true)
                 defer { window.detach() }
-                let previous = try SegmentScan.header(window, segment: segment.name.id)?.previous
+                let header = try SegmentScan.header(window, segment: segment.name.id)
                 let scan = try SegmentScan(
                     window, log: log.name, segment: segment.name, seal: identity.seal, size: segment.size)
-                for damage in scan.damages { report(damage, in: file) }
-                log.last = max(log.last, scan.last, previous?.last ?? 0)
+                damages += scan.damages.map { ($0, file) }
+                if header != nil || scan.wall != nil {
+                    known = max(known ?? 0, scan.last, header?.previous?.last ?? 0)
+                }
                 return scan
             }
             recovery.salvaged += scan.salvaged
             if isDurable { keyed = scan.keyed + keyed }
             guard let wall = scan.wall else { continue }
             recovery.resume(age: scan.age, lastCommit: wall)
-            log.tip = SegmentHeader.Previous(segment: segment.name.id, validLength: scan.validEnd, last: log.last)
+            log.tip = SegmentHeader.Previous(segment: segment.name.id, validLength: scan.validEnd, last: 0)
             break
         }
+        if let known { leaveStrays(of: log, beyond: known) }
+        log.last = max(known ?? 0, log.segments.map { $0.name.first - 1 }.max() ?? 0)
+        log.tip = log.tip.map { .init(segment: $0.segment, validLength: $0.validLength, last: log.last) }
+        for (damage, file) in damages where log.segments.contains(where: { $0.name.id == damage.segment }) {
+            report(damage, in: file)
+        }
         recovery.keyed += keyed
+    }
+
+    /// Leaves alone files that have only the name of a segment: without a header or a batch, and not next to the last
+    /// event of those that have one.
+    private func leaveStrays(of log: LogState, beyond last: UInt64) {
+        let isStray = { (segment: LogState.Segment) in segment.name.first > last + 1 }
+        recovery.strays += log.segments.filter(isStray).map { log.path(of: $0.name) }
+        log.segments.removeAll(where: isStray)
     }
 
     /// What a killed run wrote and did not sync can be read; it must be durable before a repeat is answered by it.
@@ -142,9 +159,7 @@ extension Queue {
             let log = self.state(of: slot.log)
             guard log.last < slot.low - 1 else { continue }
             // The cursor passed events that the log has lost: their numbers must not be given again.
-            if log.last > 0 || !log.segments.isEmpty {
-                noteMissingTail(log, log.last + 1...slot.low - 1)
-            }
+            noteMissingTail(log, log.last + 1...slot.low - 1)
             log.last = slot.low - 1
         }
         let wasLost = found.damaged > 0 || (found.isMissing && !recovery.isNew)
@@ -160,7 +175,8 @@ extension Queue {
         guard recovery.damages.count < RecoveryReport.maximumDamages else { return }
         recovery.damages.append(
             RecoveryReport.Damage(
-                kind: .missingTail, log: log.name, segment: log.segments.last?.name.id ?? 0,
+                kind: log.segments.isEmpty ? .missing : .missingTail, log: log.name,
+                segment: log.segments.last?.name.id ?? 0,
                 offset: log.tip?.validLength ?? 0, length: 0, sequences: sequences))
     }
 

@@ -5,7 +5,8 @@ internal import Time
 extension Queue {
     /// Opens the log's next segment with room for `needed` bytes of batches, from the spare where there is one.
     ///
-    /// The file has its zeros and its header on disk before its name is a segment's.
+    /// The file has its zeros and its header on disk before its name is a segment's. Without `needed` it is as short as
+    /// can be and may take the room that is reserved for such ones.
     func openSegment(
         of log: LogState, for needed: Int, first: UInt64, _ moment: Moment
     ) throws(QueueError) -> SegmentWriter {
@@ -15,7 +16,8 @@ extension Queue {
         let path = log.folder + "/" + SpareSegment.name
         if spare.size < least {
             let wanted = max(least, min(options.firstSegmentBytes, options.segmentBytes))
-            let target = try growth(of: log, from: spare.size, atLeast: least, wanted: wanted)
+            let target =
+                needed == 0 ? least : try growth(of: log, from: spare.size, atLeast: least, wanted: wanted)
             while spare.size < target {
                 try prepare(log, spare, path) { () throws(Errno) in _ = try spare.extend(to: target) }
             }
@@ -100,27 +102,37 @@ extension Queue {
 
     /// How long a file of `size` bytes may become: `wanted` bytes, or less, but not less than `least`.
     ///
-    /// - Throws: `full` or `noRoom` where even that is too much with the spares of the other logs given up.
+    /// - Throws: `full` or `noRoom` where even that is too much.
     private func growth(
         of log: LogState, from size: Int, atLeast least: Int, wanted: Int
     ) throws(QueueError) -> Int {
-        var room = try roomToGrow(log)
-        if room < least - size {
-            for other in logsInOrder where other !== log && other.spare != nil { dropSpare(of: other) }
-            room = try roomToGrow(log)
-        }
+        let room = try roomToGrow(log.name)
         if room >= least - size { return min(wanted, (size + room) / 4_096 * 4_096) }
-        let limit = options.limit(of: log.name)
-        let bytes = bytesOnDisk
-        if Int(limit) - Int(bytes) < least - size { throw .full(log.name, bytes: bytes, limit: limit) }
-        let space = try attempt(.status, "") { () throws(Errno) in try storage.space() }
-        throw .noRoom(available: space.available, keep: options.keep(of: space.total))
+        throw try shortage(of: log.name, for: least - size)
     }
 
-    /// Bytes by which a log may make the queue grow.
-    func roomToGrow(_ log: LogState) throws(QueueError) -> Int {
+    /// Why a log may not make the queue grow by so many bytes.
+    func shortage(of log: LogName, for bytes: Int) throws(QueueError) -> QueueError {
+        let limit = limit(of: log)
+        let taken = bytesOnDisk
+        if Int(clamping: limit) - Int(clamping: taken) < bytes { return .full(log, bytes: taken, limit: limit) }
+        let space = try attempt(.status, "") { () throws(Errno) in try storage.space() }
+        return .noRoom(available: space.available, keep: options.keep(of: space.total))
+    }
+
+    /// Bytes by which a log may make the queue grow; negative where it is beyond its limit.
+    func roomToGrow(_ log: LogName) throws(QueueError) -> Int {
         let space = try attempt(.status, "") { () throws(Errno) in try storage.space() }
         let free = Int(clamping: space.available) - Int(clamping: options.keep(of: space.total))
-        return min(free, Int(clamping: options.limit(of: log.name)) - Int(clamping: bytesOnDisk))
+        return min(free, Int(clamping: limit(of: log)) - Int(clamping: bytesOnDisk))
     }
+
+    /// How far a log may make the queue grow, in bytes; there is always room for a segment without events.
+    private func limit(of log: LogName) -> UInt64 {
+        let reserve = min(UInt64(emptySegmentBytes), options.maximumBytes)
+        return min(options.limit(of: log), options.maximumBytes - reserve)
+    }
+
+    /// What a segment without events takes, bytes.
+    var emptySegmentBytes: Int { roundedUp(blockSize, to: 4_096) }
 }

@@ -31,6 +31,8 @@ package final class Queue {
     var commitFailure: QueueError?
     /// Damage found since the start, until it is asked for.
     var newDamages: [RecoveryReport.Damage] = []
+    /// The last events of the ranges that were named because no file holds them.
+    var namedMissing: [LogName: Set<UInt64>] = [:]
     var cursorsDirtySince: Instant?
     /// The age clock when an event of each log was made durable, as last looked up.
     var lookedUpAges: [LogName: (sequence: UInt64, age: UInt64)] = [:]

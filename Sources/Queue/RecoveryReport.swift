@@ -16,6 +16,8 @@ package struct RecoveryReport: Sendable, Equatable {
             case repaired
             /// A file that is shorter than it was, or events that a cursor passed and the log does not have.
             case missingTail = "missing tail"
+            /// A segment's file, or a whole log, that is not there.
+            case missing
         }
 
         package let kind: Kind

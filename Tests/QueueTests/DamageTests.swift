@@ -157,21 +157,39 @@ import Time
         storage.files["logs/normal/00000000000000f0-00000000000000000900.segment"] = MemoryStorage.Node("noise", noise)
         storage.files["logs/normal/00000000000000f1-00000000000000000950.segment"] = MemoryStorage.Node()
         storage.folders.insert("logs/normal/00000000000000f2-00000000000000000960.segment")
+        let absurd = [
+            "ffffffffffffffff-00000000000000000051", "0000000000000077-18446744073709551615",
+            "0001000000000001-00000000000000000003", "0000000000000078-04611686018427387905",
+        ]
+        for name in absurd { storage.files["logs/normal/\(name).segment"] = MemoryStorage.Node() }
         storage.files["logs/normal/notes.txt"] = MemoryStorage.Node()
         storage.folders.insert("logs/Other")
         try bench.restart(clean: false)
-        #expect(bench.queue.recovery.strays.count == 3)
-        #expect(
-            bench.commit(batches: [1]) == [
-                .committed(
-                    log: .normal, epoch: try #require(try bench.queue.read(.normal, from: 950, limit: 1)).epoch,
-                    first: 950, count: 1)
-            ])
+        #expect(bench.queue.recovery.strays.count == 5 + absurd.count)
+        #expect(bench.queue.recovery.damages.isEmpty)
+        bench.commit(batches: [1])
         let delivery = try bench.drain()
-        #expect(delivery.events == bench.accepted[.normal])
-        #expect(delivery.quarantined == Array(3...949))
+        #expect(delivery.events.keys.sorted() == [1, 2, 3])
+        #expect(delivery.quarantined.isEmpty)
         bench.housekeep()
         #expect(storage.files["logs/normal/notes.txt"] != nil)
+        for name in absurd { #expect(storage.files["logs/normal/\(name).segment"] != nil) }
+    }
+
+    @Test func theOnlySegmentCountsThoughNothingOfItCanBeRead() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<40 { bench.commit(batches: [1]) }
+        _ = try bench.drain()
+        bench.housekeep()
+        let path = try bench.onlySegment
+        bench.queue.close()
+        storage.files["cursors"] = nil
+        let node = try #require(storage.files[path])
+        node.bytes = [UInt8](repeating: 0, count: node.bytes.count)
+        try bench.restart(clean: false)
+        #expect(bench.queue.recovery.strays.isEmpty)
+        #expect(bench.queue.snapshot.logs.first?.accepted ?? 0 > 5, "its name says how many came before")
     }
 
     @Test func aMissingSegmentIsCounted() throws {
@@ -185,6 +203,37 @@ import Time
         let delivery = try bench.drain()
         #expect(delivery.events.count + delivery.quarantined.count == 40)
         #expect(delivery.quarantined.count > 5)
+        let damages = bench.queue.recovery.damages + bench.queue.takeDamages()
+        #expect(damages.map(\.kind) == [.missing])
+        #expect(damages.compactMap(\.sequences).flatMap { Array($0) } == delivery.quarantined)
+    }
+
+    @Test func aSegmentThatGoesMissingWhileRunningIsNamedOnce() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, destinations: ["a", "b"])
+        for _ in 0..<40 { bench.commit(batches: [1]) }
+        let names = try storage.names(in: "logs/normal").filter { $0 != "spare" }
+        storage.files["logs/normal/" + names[1]] = nil
+        let delivery = try bench.drain(to: "a")
+        #expect(delivery.quarantined.count > 5)
+        #expect(try bench.drain(to: "b").quarantined == delivery.quarantined)
+        let damages = bench.queue.takeDamages()
+        #expect(damages.map(\.kind) == [.missing])
+        #expect(damages.compactMap(\.sequences).flatMap { Array($0) } == delivery.quarantined)
+    }
+
+    @Test func missingLogsAreNamedAsFarAsTheCursorsKnow() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        bench.commit(batches: [7])
+        _ = try bench.drain()
+        bench.queue.close()
+        storage.files = storage.files.filter { !$0.key.hasPrefix("logs/") }
+        storage.folders = [""]
+        try bench.restart(clean: false)
+        #expect(bench.queue.recovery.damages.map(\.kind) == [.missing])
+        #expect(bench.queue.recovery.damages.first?.sequences == 1...7)
+        #expect(bench.queue.snapshot.logs.first?.accepted == 7)
     }
 
     @Test func aDiskThatGivesErrorsIsAskedAgainBeforeEventsCountAsLost() throws {

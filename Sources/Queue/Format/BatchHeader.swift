@@ -150,7 +150,8 @@ extension BatchHeader {
         bytesBefore = word(104)
         guard count <= OpenBatch.maximumEvents, recordBytes <= OpenBatch.maximumBytes,
             contextLength <= Self.maximumContext, totalSize % Block.least == 0,
-            recordsOffset + recordBytes <= contextCopyOffset, first >= 1, first < 1 << 63, number < 1 << 63
+            recordsOffset + recordBytes <= contextCopyOffset, (1...SegmentName.maximumSequence).contains(first),
+            number < 1 << 63
         else { return nil }
     }
 

@@ -98,6 +98,9 @@ extension CursorSlot {
         ledger.evicted = word(136)
         ledger.purged = word(144)
         ledger.quarantined = word(152)
-        guard low >= 1, low < 1 << 63, origin < low, low - 1 - origin == ledger.total else { return nil }
+        let counts = (0..<6).map { word(112 + 8 * $0) }
+        guard generation < 1 << 63, (1...SegmentName.maximumSequence).contains(low), origin < low,
+            counts.allSatisfy({ $0 < 1 << 60 }), low - 1 - origin == ledger.total
+        else { return nil }
     }
 }

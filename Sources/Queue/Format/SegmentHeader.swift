@@ -105,7 +105,8 @@ extension SegmentHeader {
         wall = WallTime(milliseconds: bytes.loadLittleEndian(at: 72, as: Int64.self))
         age = word(80)
         let nameLength = Int(bytes[136])
-        guard Block.isPossible(block), first >= 1, word(96) < 1 << 63, word(184) < 1 << 63,
+        guard Block.isPossible(block), (1...SegmentName.maximumSequence).contains(first), word(96) < 1 << 63,
+            word(104) <= SegmentName.maximumSequence, word(184) < 1 << 63,
             nameLength <= Self.nameRoom, let log = LogName(text: Array(bytes[137..<137 + nameLength]).text)
         else { return nil }
         self.log = log
@@ -116,6 +117,9 @@ extension SegmentHeader {
 
 /// The name of a segment's file: `<id, 16 hexadecimal digits>-<first sequence number, 20 digits>.segment`.
 struct SegmentName: Equatable {
+    /// Beyond these no queue comes; a greater number was not written by one.
+    static let maximumID: UInt64 = 1 << 48
+    static let maximumSequence: UInt64 = 1 << 62
     private static let suffix = Array(".segment".utf8)
 
     let id: UInt64
@@ -142,7 +146,8 @@ struct SegmentName: Equatable {
         let bytes = Array(text.utf8)
         guard bytes.count == 45, bytes[16] == UInt8(ascii: "-"), Array(bytes[37...]) == Self.suffix,
             let id = Hexadecimal.value(bytes[0..<16]), bytes[17..<37].allSatisfy({ (48...57).contains($0) }),
-            let first = UInt64(Array(bytes[17..<37]).text), first >= 1
+            let first = UInt64(Array(bytes[17..<37]).text), (1...Self.maximumSequence).contains(first),
+            id <= Self.maximumID
         else { return nil }
         self.init(id: id, first: first)
         guard self.text == text else { return nil }

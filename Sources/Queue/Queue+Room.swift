@@ -1,0 +1,34 @@
+internal import Posix
+
+extension Queue {
+    /// Gives up all that holds no event which a destination still waits for; nothing else is needed to make it fit.
+    ///
+    /// A log whose events are all settled shrinks to a segment without events, whose name says how far it has come. What
+    /// fails stays.
+    func makeRoom(_ moment: Moment) {
+        for log in logsInOrder where log.spare != nil { dropSpare(of: log) }
+        for log in logsInOrder {
+            while retire(log, recycling: false) {}
+            guard isSettled(log), log.bytes > emptySegmentBytes else { continue }
+            do throws(QueueError) {
+                let writer = try openSegment(of: log, for: 0, first: log.last + 1, moment)
+                log.tip = SegmentHeader.Previous(segment: writer.id, validLength: writer.offset, last: log.last)
+                log.kept.removeAll()
+            } catch {
+                continue
+            }
+            while retire(log, recycling: false) {}
+        }
+    }
+
+    /// True where every destination has settled every event, and none must be committed again.
+    private func isSettled(_ log: LogState) -> Bool {
+        guard log.last > 0, !log.mustCommitAgain, let low = leastLow(in: log.name) else { return false }
+        return low > log.last
+    }
+
+    /// The lowest cursor of a log; nil where it has none.
+    func leastLow(in log: LogName) -> UInt64? {
+        cursors.lazy.filter { $0.key.log == log }.map(\.value.state.low).min()
+    }
+}
