@@ -28,7 +28,12 @@ extension Configuration {
             do throws(Errno) {
                 sources.append(Source(file: file, bytes: try FileSystem.contents(of: file, limit: maximumFileBytes)))
             } catch {
-                let why = error == .fileTooLarge ? "more than \(maximumFileBytes) bytes" : error.description
+                let why =
+                    switch error {
+                    case .fileTooLarge: "more than \(maximumFileBytes) bytes"
+                    case .invalid: "not a regular file"
+                    default: error.description
+                    }
                 problems.append(
                     Problem(.error, at: Origin(file: file, line: 1, column: 1), "cannot be read: \(why)"))
             }

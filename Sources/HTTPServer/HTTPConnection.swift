@@ -24,12 +24,15 @@ final class HTTPConnection: StreamConnectionDelegate {
     /// The timer that runs is that of a request half received.
     private var isTimingRequest = false
     private var isLastRequest = false
+    /// Since when it has neither a request, whole or in part, nor an answer to take.
+    private(set) var idleSince: Instant?
 
     init(_ stream: StreamConnection, server: HTTPServer) {
         self.stream = stream
         self.server = server
         reader = RequestReader(bodyLimit: server.limits.bodyBytes)
         stream.delegate = self
+        idleSince = server.loop.now
         wait(server.limits.idleTime)
     }
 
@@ -56,6 +59,9 @@ final class HTTPConnection: StreamConnectionDelegate {
         isLastRequest = true
         if state == .reading { close() }
     }
+
+    /// Closes one that idles, without a word.
+    func closeIdle() { stream.close() }
 
     /// Takes requests off the input until one waits for its answer, or more input is needed.
     private func serve() {
@@ -88,12 +94,14 @@ final class HTTPConnection: StreamConnectionDelegate {
     private func timeRequest() {
         let isHalfReceived = !reader.isBetweenRequests || stream.inputCount > 0
         if isHalfReceived, isTimingRequest { return }
+        idleSince = isHalfReceived ? nil : server.loop.now
         wait(isHalfReceived ? server.limits.requestTime : server.limits.idleTime)
         isTimingRequest = isHalfReceived
     }
 
     private func begin(_ head: RequestHead, _ body: [UInt8]) {
         state = .answering
+        idleSince = nil
         stream.isReadingPaused = true
         wait(server.limits.answerTime)
         if !head.keepsAlive { isLastRequest = true }
@@ -112,7 +120,7 @@ final class HTTPConnection: StreamConnectionDelegate {
         stream.write(bytes)
         guard !isLastRequest else { return close() }
         state = .draining
-        wait(server.limits.idleTime)
+        wait(server.limits.drainTime)
         if stream.outputCount == 0 { proceed() }
     }
 
@@ -132,11 +140,12 @@ final class HTTPConnection: StreamConnectionDelegate {
         close()
     }
 
-    /// Closes when the output has gone, and at the latest after the idle time.
+    /// Closes when the output has gone, and at the latest after the time for taking an answer.
     private func close() {
         guard stream.isOpen else { return }
         state = .closing
-        wait(server.limits.idleTime)
+        idleSince = nil
+        wait(server.limits.drainTime)
         stream.closeAfterFlush()
     }
 

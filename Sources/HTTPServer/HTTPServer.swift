@@ -5,7 +5,8 @@ package import Reactor
 
 /// The bounds of a server.
 package struct HTTPServerLimits: Sendable {
-    /// A connection more than these is answered 503 and closed.
+    /// For one more than these the connection that has idled longest is closed; where none idles, the new one is
+    /// answered 503 and closed.
     package var connections = 16
     /// A request's body; more is answered 413.
     package var bodyBytes = 65_536
@@ -13,8 +14,10 @@ package struct HTTPServerLimits: Sendable {
     package var requestTime: Duration = .seconds(10)
     /// From a request to its answer; then it is answered 503.
     package var answerTime: Duration = .seconds(30)
-    /// Between requests, and for taking an answer; then the connection closes.
-    package var idleTime: Duration = .seconds(60)
+    /// Between requests; then the connection closes.
+    package var idleTime: Duration = .seconds(5)
+    /// For taking an answer; then the connection closes.
+    package var drainTime: Duration = .seconds(60)
 
     /// What suits a control socket.
     package init() {}
@@ -53,7 +56,13 @@ package final class HTTPServer {
 
     func forget(_ number: UInt64) { connections[number] = nil }
 
+    private func closeLongestIdle() {
+        let idle = connections.values.compactMap { connection in connection.idleSince.map { ($0, connection) } }
+        idle.min { $0.0 < $1.0 }?.1.closeIdle()
+    }
+
     private func accept(_ socket: consuming FileDescriptor) {
+        if connections.count >= limits.connections { closeLongestIdle() }
         guard connections.count < limits.connections else {
             let problem = ProblemDetails(
                 status: 503, type: "too-many-connections", title: "Too many connections",

@@ -13,3 +13,18 @@ package enum HTTPTransportError: Error, Equatable, Sendable {
     /// A file of certificates could not be read.
     case unreadable(path: String, errno: Errno)
 }
+
+extension HTTPTransportError: CustomStringConvertible {
+    /// What the operator reads.
+    package var description: String {
+        switch self {
+        case .tlsLibrary(let library):
+            "libcurl uses \(library) instead of OpenSSL; install libcurl4 in place of libcurl3-gnutls"
+        case .unsuitable(let version): "libcurl \(version) is too old, or cannot use Unix sockets; it takes 7.87"
+        case .start(let code): "libcurl does not start: its error \(code)"
+        case .certificates(good: 0): "no certificate in PEM is in it"
+        case .certificates(let good): "malformed after certificate \(good)"
+        case .unreadable(_, let errno): "\(errno)"
+        }
+    }
+}

@@ -110,6 +110,14 @@ final class Pool {
         // On an error libcurl is to look itself, so that it learns the errno.
         if !readiness.isDisjoint(with: [.failed, .hungUp]) { events = CURL_CSELECT_IN | CURL_CSELECT_OUT }
         act(number, events)
+        if let socket = sockets[number], let transfer = socket.transfer, socket.isFlooded { giveUp(transfer) }
+    }
+
+    /// Ends a transfer whose answer's framing has no end: of a chunk's extension libcurl tells nothing.
+    private func giveUp(_ transfer: Transfer) {
+        guard running[ObjectIdentifier(transfer)] != nil else { return }
+        let failure = TransportFailure(reason: .reset, detail: "the answer is too long: more than 1 MiB came")
+        finish([(transfer, .failed(failure))])
     }
 
     /// libcurl wants to be called in so many milliseconds; negative: not at all.
@@ -153,7 +161,10 @@ final class Pool {
             guard let transfer = unsafe Transfer.attached(to: easy) else { continue }
             outcomes.append((transfer, outcome(of: transfer, code)))
         }
-        guard !outcomes.isEmpty else { return }
+        if !outcomes.isEmpty { finish(outcomes) }
+    }
+
+    private func finish(_ outcomes: [(Transfer, TransportOutcome)]) {
         isDelivering = true
         for (transfer, _) in outcomes { remove(transfer) }
         for (transfer, outcome) in outcomes { ended?(transfer, outcome) }

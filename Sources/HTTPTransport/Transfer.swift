@@ -6,6 +6,8 @@ internal import Delivery
 final class Transfer {
     /// A response's head, and its body, may have so many bytes.
     static let responseLimit = 65_536
+    /// So many bytes may come over the wire for one response, framing and TLS included.
+    static let wireLimit: UInt64 = 1_048_576
     /// So many bytes of the response's body are kept.
     static let keptCount = 2_048
 

@@ -8,11 +8,25 @@ final class WatchedSocket: ReadyHandler {
     private weak var pool: Pool?
     var registration: EventLoop.Registration?
     var interest: Readiness = []
+    /// The transfer that uses it, or did last.
+    private(set) weak var transfer: Transfer?
+    /// Bytes that had come before it did.
+    private var receivedBefore: UInt64 = 0
 
     init(_ number: Int32, of pool: Pool) {
         self.number = number
         self.pool = pool
     }
+
+    /// Notes which transfer uses it from now on.
+    func serve(_ new: Transfer?) {
+        guard new !== transfer else { return }
+        transfer = new
+        receivedBefore = ccurl_received_count(number)
+    }
+
+    /// True where so much has come for the transfer that its answer's framing must have no end.
+    var isFlooded: Bool { ccurl_received_count(number) > receivedBefore + Transfer.wireLimit }
 
     func ready(_ readiness: Readiness, registration: EventLoop.Registration) {
         pool?.socketReady(number, readiness)
@@ -21,7 +35,7 @@ final class WatchedSocket: ReadyHandler {
 
 extension Pool {
     /// libcurl wants a socket watched in another way.
-    func watch(_ number: Int32, _ what: Int32) {
+    func watch(_ number: Int32, _ what: Int32, for transfer: Transfer?) {
         let interest: Readiness
         switch what {
         case CURL_POLL_IN: interest = .readable
@@ -38,6 +52,7 @@ extension Pool {
                 sockets[number] = socket
             }
             socket.interest = interest
+            socket.serve(transfer)
         } catch {
             // The kernel can watch no more descriptors: the transfer ends by its time limit.
             forget(number)
@@ -91,7 +106,8 @@ func noteSocket(
     _ easy: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: Int32, _ context: UnsafeMutableRawPointer?,
     _ socketContext: UnsafeMutableRawPointer?
 ) -> Int32 {
-    unsafe pool(context).watch(socket, what)
+    let transfer = unsafe easy.flatMap { unsafe Transfer.attached(to: $0) }
+    unsafe pool(context).watch(socket, what, for: transfer)
     return 0
 }
 

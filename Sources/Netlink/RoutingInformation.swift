@@ -13,6 +13,18 @@ package enum NetlinkError: Error, Hashable, Sendable {
     case interrupted
 }
 
+extension NetlinkError: CustomStringConvertible {
+    /// What the operator reads.
+    package var description: String {
+        switch self {
+        case .call(let errno): "\(errno)"
+        case .timedOut: "the kernel did not answer in time"
+        case .malformed: "the kernel's answer cannot be read"
+        case .interrupted: "changes interrupted the kernel's answer five times in a row"
+        }
+    }
+}
+
 /// What the kernel knows of routes and links, asked anew each time.
 package protocol RoutingInformation: AnyObject {
     /// The route to an address: as it would be taken, or, `matching`, the table's entry behind it.

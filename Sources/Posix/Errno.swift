@@ -23,6 +23,7 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     package static let access = Errno(code: EACCES)
     package static let exists = Errno(code: EEXIST)
     package static let notDirectory = Errno(code: ENOTDIR)
+    package static let isDirectory = Errno(code: EISDIR)
     package static let invalid = Errno(code: EINVAL)
     package static let tooManyFiles = Errno(code: EMFILE)
     package static let fileTooLarge = Errno(code: EFBIG)

@@ -61,6 +61,8 @@ package struct OpenOptions: OptionSet, Sendable {
     package static let append = OpenOptions(rawValue: CL_O_APPEND)
     package static let directory = OpenOptions(rawValue: CL_O_DIRECTORY)
     package static let noFollow = OpenOptions(rawValue: CL_O_NOFOLLOW)
+    /// Opening never waits, not for the writer of a FIFO either.
+    package static let nonBlocking = OpenOptions(rawValue: CL_O_NONBLOCK)
 }
 
 extension FileDescriptor {
@@ -197,9 +199,16 @@ package enum FileSystem {
         return found.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// The whole of a file, refused (EFBIG) over `limit` bytes.
+    /// The whole of a regular file, refused (EFBIG) over `limit` bytes.
+    ///
+    /// Anything else is refused (EISDIR, EINVAL): a FIFO or a device may have no end, or keep its reader waiting.
     package static func contents(of path: String, limit: Int) throws(Errno) -> [UInt8] {
-        let file = try FileDescriptor.open(path, .readOnly)
+        let file = try FileDescriptor.open(path, [.readOnly, .nonBlocking])
+        switch try file.status().kind {
+        case .regular: break
+        case .directory: throw Errno.isDirectory
+        case .socket, .other: throw Errno.invalid
+        }
         var bytes: [UInt8] = []
         while try file.read(upTo: min(65_536, limit + 1 - bytes.count), into: &bytes) > 0 {
             if bytes.count > limit { throw Errno.fileTooLarge }

@@ -8,7 +8,7 @@ struct CheckSchedule: Sendable {
     private static let steps: [Duration] = [1, 1, 2, 4, 8].map { .seconds($0) }
     private static let restAfterReset = Duration.seconds(10)
 
-    private let interval: Duration
+    private var interval: Duration
     private var random: SplitMix64
     private var step = 0
     private var lastReset: Instant?
@@ -31,6 +31,13 @@ struct CheckSchedule: Sendable {
         step = 0
         next = now + gap()
         return true
+    }
+
+    /// Takes another interval; what is planned comes no later than that asks for.
+    mutating func use(interval new: Duration, at now: Instant) {
+        guard new != interval else { return }
+        interval = new
+        if let planned = next { next = min(planned, now + gap()) }
     }
 
     /// Goes on where it was turned off; no effect while it is on.

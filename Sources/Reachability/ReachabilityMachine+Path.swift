@@ -48,6 +48,8 @@ extension ReachabilityMachine {
             pathTriggered(at: now, &effects)
         case .reachable:
             if wasLost { effects.append(.pathBack) }
+            // Checks may have been turned off during the loss.
+            if wasLost, !settings.checks { effects.append(.attempt) }
         case .verifying, .unreachable, .portal:
             if wasLost || addressIsNew {
                 pathTriggered(at: now, &effects)
@@ -57,7 +59,8 @@ extension ReachabilityMachine {
         }
     }
 
-    private mutating func pathTriggered(at now: Instant, _ effects: inout [ReachabilityEffect]) {
+    /// Begins the early steps, with a check now.
+    mutating func pathTriggered(at now: Instant, _ effects: inout [ReachabilityEffect]) {
         _ = schedule.reset(at: now)
         check(at: now, onTrigger: true, &effects)
     }

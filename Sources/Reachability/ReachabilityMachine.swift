@@ -9,7 +9,7 @@ package struct ReachabilityMachine: Sendable {
     static let lossHold = Duration.milliseconds(1_500)
     static let expiryMargin = Duration.milliseconds(100)
 
-    let settings: ReachabilitySettings
+    package internal(set) var settings: ReachabilitySettings
     package internal(set) var state: DestinationState = .unknown
     package internal(set) var reason: StateReason = .start
     /// Words for people beside `reason`; empty where there are none.

@@ -140,11 +140,11 @@ struct HTTPServerTests {
         limits.connections = 2
         try withServer(limits: limits, Self.echo) { path in
             let first = try RawClient(path)
-            try first.send(Self.request)
+            try first.send(Self.request + "GET")
             _ = try first.read(until: ";")
             do {
                 let second = try RawClient(path)
-                try second.send(Self.request)
+                try second.send(Self.request + "GET")
                 _ = try second.read(until: ";")
                 let third = try RawClient(path)
                 let text = try third.readToEnd()
@@ -160,6 +160,31 @@ struct HTTPServerTests {
         }
     }
 
+    @Test func theLongestIdleMakesRoomForTheNext() throws {
+        var limits = HTTPServerLimits()
+        limits.connections = 3
+        try withServer(limits: limits, Self.echo) { path in
+            let busy = try RawClient(path)
+            try busy.send(Self.request + "GET")
+            _ = try busy.read(until: ";")
+            let idle = try RawClient(path)
+            try idle.send(Self.request)
+            _ = try idle.read(until: ";")
+            Clock.sleep(.milliseconds(20))
+            let later = try RawClient(path)
+            try later.send(Self.request)
+            _ = try later.read(until: ";")
+            let new = try RawClient(path)
+            try new.send(Self.request)
+            #expect(try new.read(until: ";").hasSuffix("GET /a 0;"))
+            #expect(try idle.readToEnd().isEmpty)
+            try later.send(Self.request)
+            #expect(try later.read(until: ";").hasSuffix("GET /a 0;"))
+            try busy.send(" /b HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try busy.read(until: ";").hasSuffix("GET /b 0;"))
+        }
+    }
+
     @Test func aClientThatReadsNothingHoldsUpNobody() throws {
         let served = Lock(0)
         let big: @Sendable (HTTPExchange) -> Void = { exchange in
@@ -167,7 +192,7 @@ struct HTTPServerTests {
             exchange.answer(Response(status: 200, body: [UInt8](repeating: 0x61, count: 1 << 19)))
         }
         var limits = HTTPServerLimits()
-        limits.idleTime = .milliseconds(700)
+        limits.drainTime = .milliseconds(700)
         limits.connections = 2
         try withServer(limits: limits, big) { path in
             let stubborn = try RawClient(path)

@@ -128,6 +128,17 @@ struct FailureTests {
         #expect(failure?.detail.contains("64 KiB") == true)
     }
 
+    /// libcurl passes over the extensions of chunks, and tells nothing of them.
+    @Test func anExtensionWithoutEndIsNoAnswer() throws {
+        let rig = try Rig { request in
+            request.connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=")
+            request.connection.write([UInt8](repeating: 0x61, count: 4_194_304))
+        }
+        let failure = try rig.outcome(of: rig.send(timeout: .seconds(60)))?.failure
+        #expect(failure?.reason == .reset)
+        #expect(failure?.detail.contains("1 MiB") == true, "\(String(describing: failure))")
+    }
+
     @Test(arguments: [2_047, 2_048, 65_536, 65_537, 1_000_000])
     func ofABodyTheFirst2KiBAreKept(count: Int) throws {
         let rig = try Rig { $0.connection.answer(429, body: String(repeating: "x", count: count)) }

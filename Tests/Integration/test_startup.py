@@ -359,3 +359,16 @@ def test_read_only_disk_at_start(daemons, home, collector, small_disk, used):
     second.write_configuration()
     fails(second, 74)
     assert daemon.stop() == 0
+
+
+def test_strangers_in_the_queue_are_named_and_left(daemons):
+    daemon = daemons().start()
+    assert daemon.stop() == 0
+    names = [f"stranger-{number}" for number in range(10)]
+    for name in names:
+        open(os.path.join(daemon.queue, name), "w").close()
+    daemon.start()
+    until(lambda: "2 more names" in daemon.read_log(), 5, f"the rest is counted\n{daemon.read_log()}")
+    assert daemon.read_log().count("left alone: stranger-") == 8
+    assert daemon.stop() == 0
+    assert set(names) <= set(os.listdir(daemon.queue))

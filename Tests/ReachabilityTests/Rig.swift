@@ -84,8 +84,15 @@ struct Rig {
         settle.mark(at: now)
     }
 
-    mutating func tell(_ event: ReachabilityEvent) {
-        for effect in machine.handle(event, at: now) {
+    mutating func tell(_ event: ReachabilityEvent) { carryOut(machine.handle(event, at: now)) }
+
+    /// The configuration asks for another way of watching.
+    mutating func use(checks: Bool, interval: Duration = .seconds(30)) {
+        carryOut(machine.use(settings: ReachabilitySettings(checks: checks, checkInterval: interval), at: now))
+    }
+
+    private mutating func carryOut(_ effects: [ReachabilityEffect]) {
+        for effect in effects {
             log.append((now, effect))
             carryOut(effect)
         }

@@ -92,7 +92,7 @@ struct LogThreadTests {
         #expect(log.flushAndStop(atMost: .seconds(30)))
         let lines = written.with { $0 }
         #expect(lines.count == 3 && lines[1].hasSuffix("(2 times since the last such line)"))
-        #expect(lines.last == "Stopped; 7 events wait on disk")
+        #expect(lines.last == "Stopped; on disk: 7 events")
     }
 
     /// A journal that does not read: nobody waits, what does not fit is counted, the end has its limit.

@@ -76,6 +76,21 @@ struct NoticeTests {
         #expect(LogWriter.line(notice, withPriority: true).text == "<6>Stopping: SIGTERM\n")
     }
 
+    @Test func oneIsSingular() {
+        #expect(Notice.ready(destinations: 1, queued: 1).message == "Ready: 1 destination, 1 event queued")
+        #expect(Notice.ready(destinations: 11, queued: 0).message == "Ready: 11 destinations, 0 events queued")
+        #expect(Notice.flushFinished("main", events: 1, took: .seconds(1)).message.contains(" 1 event in "))
+    }
+
+    @Test func atMostEightStrayNamesAreTold() {
+        let names = (0..<20).map { "name-\($0)" }
+        #expect(Notice.strayFiles([]).isEmpty)
+        #expect(Notice.strayFiles(Array(names.prefix(8))).compactMap { $0.fields[.file] } == Array(names.prefix(8)))
+        let many = Notice.strayFiles(names)
+        #expect(many.count == 9)
+        #expect(many[8].message.hasSuffix("left alone: 12 more names"))
+    }
+
     static let samples: [Notice] = [
         .started(version: "1.0", configuration: "/etc/uplinkd/uplinkd.conf"), .ready(destinations: 1, queued: 0),
         .stopping(reason: "SIGTERM"), .stopped(queued: 3), .startFailed("the directory is locked", errno: .wouldBlock),
@@ -92,6 +107,7 @@ struct NoticeTests {
         .tornTail(file: "normal/1.seg", bytes: 77, sequences: 8...9),
         .eventsQuarantined(log: "normal", file: "1.seg", offset: 5, first: "1", last: "2", events: 2),
         .cursorReset(destination: "main", log: "normal", first: 1), .recovered(events: 10, took: .milliseconds(20)),
+        .strayFiles(["lost+found"])[0], .strayFiles((1...10).map { "\($0)" })[8],
         .queueFilling(percent: 80, events: 5, bytes: 6), .intakeRefused(reason: "full", detail: "the queue is full"),
         .configurationProblem(isError: false, at: "f:1:2", "unknown key"),
         .configurationProblem(isError: true, at: "f:1:2", "bad value"),

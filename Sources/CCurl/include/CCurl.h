@@ -31,6 +31,8 @@ CURLcode ccurl_set_callbacks(
 CURLcode ccurl_set_made(CURL *easy, ccurl_made_callback made, void *context);
 /* Makes a socket close-on-exec and give up what the peer does not acknowledge in time (TCP_USER_TIMEOUT, tcp(7)). */
 int ccurl_prepare_socket(curl_socket_t socket, uint32_t user_timeout_milliseconds);
+/* Bytes that a connection has ever received, TLS included (TCP_INFO, tcp(7)); 0 where it is none of TCP. */
+uint64_t ccurl_received_count(curl_socket_t socket);
 /* Any look-up of a name fails: CURLOPT_RESOLVE must have said all. */
 CURLcode ccurl_forbid_look_ups(CURL *easy);
 

@@ -157,6 +157,7 @@ static const int32_t CL_O_TRUNCATE = O_TRUNC;
 static const int32_t CL_O_APPEND = O_APPEND;
 static const int32_t CL_O_DIRECTORY = O_DIRECTORY;
 static const int32_t CL_O_NOFOLLOW = O_NOFOLLOW;
+static const int32_t CL_O_NONBLOCK = O_NONBLOCK;
 static const int32_t CL_CLOCK_MONOTONIC = CLOCK_MONOTONIC;
 static const int32_t CL_CLOCK_BOOTTIME = CLOCK_BOOTTIME;
 static const int32_t CL_CLOCK_REALTIME = CLOCK_REALTIME;

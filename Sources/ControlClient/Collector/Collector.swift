@@ -24,6 +24,7 @@ package final class Collector {
         limits.connections = 64
         limits.bodyBytes = Self.bodyLimit
         limits.requestTime = .seconds(60)
+        limits.idleTime = .seconds(60)
         let server = HTTPServer(on: loop, limits: limits) { [weak self] exchange in
             guard let self else { return }
             exchange.answer(self.answer(exchange.head, exchange.body))

@@ -1,9 +1,9 @@
 internal import Bytes
 internal import Delivery
 internal import Queue
-internal import Reachability
+package import Reachability
 internal import SystemdService
-internal import Time
+package import Time
 
 /// The wiring between the way to a destination and the delivery to it.
 extension Coordinator {
@@ -47,8 +47,22 @@ extension Coordinator {
     }
 
     mutating func feed(_ index: Int, _ event: ReachabilityEvent, at now: Instant) {
+        steer(index, at: now) { machine in machine.handle(event, at: now) }
+    }
+
+    /// Gives all destinations other settings for watching the way; what is in flight stays so.
+    package mutating func use(reachability settings: ReachabilitySettings, at now: Instant) -> [CoordinatorEffect] {
+        for index in units.indices {
+            steer(index, at: now) { machine in machine.use(settings: settings, at: now) }
+        }
+        return takeEffects()
+    }
+
+    private mutating func steer(
+        _ index: Int, at now: Instant, _ change: (inout ReachabilityMachine) -> [ReachabilityEffect]
+    ) {
         let before = (units[index].reachability.connectionType, units[index].reachability.connectivity)
-        let reached = units[index].reachability.handle(event, at: now)
+        let reached = change(&units[index].reachability)
         let after = (units[index].reachability.connectionType, units[index].reachability.connectivity)
         if after.0 != before.0 { feed(index, delivery: .connectionType(after.0), at: now) }
         if after.1 != before.1 { feed(index, delivery: .connectivity(after.1), at: now) }

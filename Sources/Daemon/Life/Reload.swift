@@ -4,19 +4,31 @@ internal import Delivery
 internal import HTTPTransport
 internal import Posix
 internal import Queue
+internal import Reachability
 internal import Reactor
 internal import SystemdService
 
-/// The reload: the configuration is read and checked whole on the disk's thread, then taken, or refused.
+/// The reload: the configuration is read and checked whole on a thread of its own, then taken, or refused.
 extension LoopThread {
     func reload(_ done: @escaping (ReloadVerdict) -> Void) {
-        reloading.append(done)
-        guard reloading.count == 1 else { return }
+        guard reloads.ask(done) else { return done(.refused(errors: ["too many wait for the reload under way"])) }
+        beginReload()
+    }
+
+    /// A reload whose outcome only the journal tells.
+    func reload() {
+        _ = reloads.ask(nil)
+        beginReload()
+    }
+
+    private func beginReload() {
+        guard !isStopping, reloads.begin() else { return }
         manager.reloading()
-        requests.post(.loadSettings(path: configurationPath))
+        SettingsThread.start(configurationPath, replies: loads)
     }
 
     func took(_ loaded: LoadedSettings) {
+        guard !isStopping else { return }
         for problem in loaded.problems {
             log.log(
                 .configurationProblem(
@@ -49,6 +61,7 @@ extension LoopThread {
         settings = loaded
         applyTrust()
         perform(coordinator.replaceUnits(maker.units, at: loop.now))
+        perform(coordinator.use(reachability: ReachabilitySettings(loaded), at: loop.now))
         tellOfRemoved()
         log.log(.reloaded(changes: changes.map { "\($0)" }))
         endReload(
@@ -58,10 +71,9 @@ extension LoopThread {
                 warnings: loaded.warnings.map { "\($0)" }))
     }
 
-    /// The units whose settings a configuration leaves as they are.
+    /// The units whose delivery a configuration leaves as it is.
     private func unitsKept(by loaded: LoadedSettings) -> [DestinationUnit] {
-        guard loaded.configuration?.reachability == settings.configuration?.reachability else { return [] }
-        return coordinator.units.filter { unit in
+        coordinator.units.filter { unit in
             loaded.destinations.contains { $0.settings == unit.delivery.settings }
         }
     }
@@ -74,8 +86,7 @@ extension LoopThread {
 
     private func endReload(_ verdict: ReloadVerdict) {
         manager.ready(status: statusSentence())
-        let waiting = reloading
-        reloading = []
-        for done in waiting { done(verdict) }
+        for done in reloads.end() { done(verdict) }
+        beginReload()
     }
 }

@@ -21,7 +21,7 @@ final class SignalWatch: ReadyHandler {
             switch signal {
             case .terminate: thread.beginStopping("SIGTERM")
             case .interrupt: thread.beginStopping("SIGINT")
-            case .hangUp: thread.reload { _ in }
+            case .hangUp: thread.reload()
             case .abort, .kill: return
             }
         }

@@ -40,11 +40,16 @@ enum StartError: Error {
         case .passed(.notListening(let name)): "the socket \(name) that systemd passed does not listen"
         case .passed(.repeated(let name)): "systemd passed two sockets named \(name)"
         case .passed(.failed(let errno)): "the sockets that systemd passed cannot be read: \(errno)"
-        case .transport(.tlsLibrary(let library)):
-            "libcurl uses \(library) instead of OpenSSL; install libcurl4 in place of libcurl3-gnutls"
-        case .transport(let error): "libcurl cannot be used: \(error)"
+        case .transport(let error): "\(error)"
         case .system(let errno): "\(errno)"
         }
+    }
+
+    /// The same for the journal, which has each error of the configuration in a line of its own already.
+    var summary: String {
+        guard case .configuration(let problems) = self else { return sentence }
+        let count = problems.count { $0.severity == .error }
+        return count == 1 ? "the configuration has an error" : "the configuration has \(count) errors"
     }
 
     /// The error number behind it, for systemd.

@@ -51,7 +51,9 @@ struct Startup {
 
     private func serve(_ signals: consuming SignalSource, _ log: LogThread) throws(StartError) {
         log.log(.started(version: Version.text, configuration: configurationPath))
-        let loaded = LoadedSettings(path: configurationPath)
+        let loads = try calling { () throws(Errno) in try Mailbox<LoadedSettings>() }
+        SettingsThread.start(configurationPath, replies: loads)
+        guard let loaded = wait(for: loads, signals, "reading the configuration") else { return giveUp(log) }
         for problem in loaded.problems {
             let isError = problem.severity == .error
             log.log(.configurationProblem(isError: isError, at: "\(problem.origin)", problem.message))
@@ -68,7 +70,7 @@ struct Startup {
         let thread = try calling { () throws(Errno) in
             try LoopThread(
                 LoopThread.Parts(
-                    loop: try EventLoop(), requests: requests, replies: replies, pulse: pulse, log: log,
+                    loop: try EventLoop(), requests: requests, replies: replies, loads: loads, pulse: pulse, log: log,
                     manager: manager, configurationPath: configurationPath, settings: loaded, snapshot: snapshot))
         }
         try listen(thread, configuration)
@@ -85,21 +87,30 @@ struct Startup {
         if thread.diskHasStopped { disk.join() }
     }
 
-    /// Waits for the disk's thread, and tells the service manager if that takes long; nil where it is to stop instead.
+    /// Waits for the disk's thread; nil where the daemon is to stop instead.
     private func awaitQueue(
         _ replies: Mailbox<DiskReply>, _ signals: borrowing SignalSource
     ) throws(StartError) -> (RecoveryReport, QueueSnapshot)? {
+        switch wait(for: replies, signals, "opening the queue") {
+        case nil: return nil
+        case .opened(let recovery, let snapshot): return (recovery, snapshot)
+        case .openFailed(let error): throw .queue(error)
+        default: preconditionFailure("the disk's thread spoke before it opened the queue")
+        }
+    }
+
+    /// Waits for what another thread posts, and tells the service manager what takes long; nil where the daemon is to
+    /// stop instead.
+    private func wait<Message>(
+        for mailbox: Mailbox<Message>, _ signals: borrowing SignalSource, _ work: String
+    ) -> Message? {
         var told = Clock.now
         var wantsReload = false
         while true {
-            for reply in replies.drain(waitingAtMost: .milliseconds(100)) {
-                switch reply {
-                case .opened(let recovery, let snapshot):
-                    if wantsReload { try? Process.send(.hangUp, to: Process.identifier) }
-                    return (recovery, snapshot)
-                case .openFailed(let error): throw .queue(error)
-                default: preconditionFailure("the disk's thread spoke before it opened the queue")
-                }
+            if let message = mailbox.drain(waitingAtMost: .milliseconds(100)).first {
+                // The signal waits for the loop.
+                if wantsReload { try? Process.send(.hangUp, to: Process.identifier) }
+                return message
             }
             while let signal = try? signals.next() {
                 if signal == .terminate || signal == .interrupt { return nil }
@@ -107,7 +118,7 @@ struct Startup {
             }
             if Clock.now - told >= .seconds(1) {
                 told = Clock.now
-                manager.status("opening the queue")
+                manager.status(work)
             }
         }
     }
@@ -156,7 +167,7 @@ struct Startup {
     }
 
     private func report(_ error: StartError, _ log: LogThread) -> ExitStatus {
-        log.log(.startFailed(error.sentence, errno: error.errno))
+        log.log(.startFailed(error.summary, errno: error.errno))
         log.flushAndStop(atMost: .seconds(2))
         manager.failed(status: error.sentence, errno: error.errno)
         if error.exitStatus == .configuration, Process.environment("LISTEN_FDS") != nil {

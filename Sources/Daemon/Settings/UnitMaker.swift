@@ -18,9 +18,7 @@ struct UnitMaker {
         madeBefore: UInt64, at now: Instant
     ) {
         var made = madeBefore
-        let reachability = ReachabilitySettings(
-            checks: loaded.configuration?.reachability.check ?? true,
-            checkInterval: loaded.configuration?.reachability.checkInterval ?? .seconds(30))
+        let reachability = ReachabilitySettings(loaded)
         units = loaded.destinations.map { files in
             if let same = kept.first(where: { $0.delivery.settings == files.settings }) { return same }
             made += 1

@@ -7,8 +7,6 @@ enum DiskRequest: Sendable {
     case commit(ordinal: UInt64, BatchHandover)
     case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
     case settle(destination: String, LogName, through: UInt64, Ledger)
-    /// Read the configuration and the files that it names.
-    case loadSettings(path: String)
     /// These are the destinations from now on.
     case destinations([String])
     /// Tell how the queue stands, after all that was asked before.
@@ -29,7 +27,6 @@ enum DiskReply: Sendable {
     case snapshot(QueueSnapshot)
     /// The answer to a question for how the queue stands; for each destination how long its oldest event has waited.
     case answer(QueueSnapshot, oldest: [String: Duration])
-    case settings(LoadedSettings)
     /// The destinations are taken; the snapshot has their cursors.
     case destinations(QueueSnapshot)
     case stopped

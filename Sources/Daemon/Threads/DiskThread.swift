@@ -103,7 +103,6 @@ final class DiskThread {
         case .settle(let destination, let log, let through, let ledger):
             queue.settle(destination: destination, log: log, through: through, ledger)
             snapshotIsDue = true
-        case .loadSettings(let path): replies.post(.settings(LoadedSettings(path: path)))
         case .destinations(let names):
             queue.use(destinations: names)
             replies.post(.destinations(queue.snapshot))

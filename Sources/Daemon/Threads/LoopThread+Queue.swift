@@ -65,5 +65,6 @@ extension LoopThread {
             log.log(.cursorReset(destination: reset.destination, log: reset.log.text, first: reset.low))
         }
         for failure in recovery.failures { report(failure) }
+        for notice in Notice.strayFiles(recovery.strays) { log.log(notice) }
     }
 }

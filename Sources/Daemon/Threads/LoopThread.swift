@@ -19,6 +19,8 @@ final class LoopThread {
         let loop: EventLoop
         let requests: BlockingMailbox<DiskRequest>
         let replies: Mailbox<DiskReply>
+        /// Where settings come that were read.
+        let loads: Mailbox<LoadedSettings>
         let pulse: DiskPulse
         let log: LogThread
         let manager: ServiceManager
@@ -29,6 +31,7 @@ final class LoopThread {
 
     let loop: EventLoop
     let requests: BlockingMailbox<DiskRequest>
+    let loads: Mailbox<LoadedSettings>
     let pulse: DiskPulse
     let log: LogThread
     let manager: ServiceManager
@@ -44,7 +47,7 @@ final class LoopThread {
     /// How long the oldest event of each destination has waited, as of the last question.
     var oldestAges: [String: Duration] = [:]
     var control: ControlServer?
-    var reloading: [(ReloadVerdict) -> Void] = []
+    var reloads = ReloadQueue()
     /// Who waits for a fresh status.
     var asking: [(StatusReport) -> Void] = []
     /// Ends their waiting for the disk's thread.
@@ -71,6 +74,7 @@ final class LoopThread {
     init(_ parts: Parts) throws(Errno) {
         loop = parts.loop
         requests = parts.requests
+        loads = parts.loads
         pulse = parts.pulse
         log = parts.log
         manager = parts.manager
@@ -122,6 +126,10 @@ final class LoopThread {
                 for message in messages { self?.took(message) }
             })
         sources.append(
+            try MailboxSource(loads, on: loop) { [weak self] messages in
+                for message in messages { self?.took(message) }
+            })
+        sources.append(
             try MailboxSource(reports, on: loop) { [weak self] messages in
                 for message in messages { self?.took(message) }
             })
@@ -166,7 +174,6 @@ final class LoopThread {
             oldestAges = oldest
             took(snapshot)
             answerStatus()
-        case .settings(let settings): took(settings)
         case .destinations(let snapshot): destinationsTaken(snapshot)
         case .stopped: diskHasStopped = true
         }
@@ -177,7 +184,7 @@ final class LoopThread {
     }
 
     private func took(_ answer: ResolverAnswer) {
-        tell(.resolved(host: answer.host, answer.addresses, failure: answer.failure.map { "\($0)" }))
+        tell(.resolved(host: answer.host, answer.addresses, failure: answer.failure?.text))
     }
 
     private func endTurn() {

@@ -3,6 +3,9 @@ internal import Time
 extension Destination {
     /// Takes up a check; a request that is in flight will tell, else one is sent as soon as it can be.
     mutating func checkDue(_ effects: inout [DeliveryEffect]) {
+        // Checks may have been turned on meanwhile; what sent unproved waits for the proof.
+        checksAreOff = false
+        if permission == .unproved { permission = .none }
         guard !isStopped else { return effects.append(.checkEnded) }
         guard check == .none else { return }
         if let request = probe ?? places.lazy.compactMap(\.request).first {

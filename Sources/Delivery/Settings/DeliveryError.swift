@@ -12,3 +12,16 @@ package enum DeliveryError: Error, Equatable, Sendable {
     /// A number out of its range; the argument names the setting.
     case range(String)
 }
+
+extension DeliveryError: CustomStringConvertible {
+    /// What the operator reads.
+    package var description: String {
+        switch self {
+        case .url(let text): "\(text): not a URL of https, http or http+unix that a destination can have"
+        case .plainHTTP(let text): "\(text): plain HTTP to another host takes PlainHTTP=yes and ExpectHeader="
+        case .checkElsewhere(let text): "\(text): a check goes to the scheme, host and port of the destination"
+        case .header(let text): "\(text): not a header that can be set or expected"
+        case .range(let setting): "\(setting) is out of its range"
+        }
+    }
+}

@@ -45,6 +45,16 @@ extension Notice {
         Notice(.cursorReset, [.destination: destination, .log: log, .first: String(first)])
     }
 
+    /// The names in the queue's directory that are no part of a queue: one notice for each, and one for those over 8.
+    package static func strayFiles(_ paths: [String]) -> [Notice] {
+        let limit = 8
+        let named = paths.prefix(limit).map { Notice(.strayFile, [.file: $0, .detail: $0]) }
+        let rest = paths.count - limit
+        guard rest > 0 else { return named }
+        let text = rest == 1 ? "1 more name" : "\(rest) more names"
+        return named + [Notice(.strayFile, [.count: String(rest), .detail: text])]
+    }
+
     package static func recovered(events: UInt64, took span: Duration) -> Notice {
         Notice(.recovered, [.events: String(events), .seconds: seconds(span)])
     }

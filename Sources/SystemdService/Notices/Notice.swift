@@ -48,17 +48,27 @@ package struct Notice: Sendable, Equatable {
         return result
     }
 
+    /// What follows a number of one.
+    private static func singular(_ text: Substring) -> Substring {
+        for word in [" destination", " event", " byte"] where text.hasPrefix(word + "s") {
+            return Substring(word) + text.dropFirst(word.count + 1)
+        }
+        return text
+    }
+
     private static func replace(
         _ template: Substring, _ fields: [NoticeField: String]
     ) -> (text: String, isWhole: Bool) {
         var text = ""
         var isWhole = true
+        var isOne = false
         for (index, part) in template.split(separator: "@", omittingEmptySubsequences: false).enumerated() {
             guard index % 2 == 1 else {
-                text += part
+                text += isOne ? singular(part) : part
                 continue
             }
             let value = NoticeField(rawValue: String(part)).flatMap { fields[$0] }
+            isOne = value == "1"
             if value == nil { isWhole = false }
             text += value ?? "?"
         }

@@ -31,6 +31,7 @@ package enum NoticeKind: String, Sendable, CaseIterable {
     case tornTail = "01f83088b48518c8351ce20e75fbf0f1"
     case eventsQuarantined = "32368773859317deaa35552422b2e65b"
     case cursorReset = "b43336866203aca0d1b6eb489fdbccf1"
+    case strayFile = "308e9e0a46bb4b4a9c05a351e7c1ac49"
     case recovered = "73f10ab9382e5d808b6d8365151c5db5"
     case queueFilling = "433a54879be96b8074cafe05254aa33d"
     case intakeRefused = "34e0b71ddc1e0cf4a1b66b078fb4b9d6"

@@ -9,7 +9,7 @@ extension NoticeKind {
     private static let table: [NoticeKind: NoticeEntry] = [
         .started: NoticeEntry(
             priority: .info, distinguishedBy: nil,
-            text: "uplinkd @UPLINK_VERSION@ starts with @UPLINK_FILE@",
+            text: "Version @UPLINK_VERSION@ starts with @UPLINK_FILE@",
             meaning: """
                 The daemon begins: it reads its configuration, opens and checks the queue, then takes events.
                 """,
@@ -35,7 +35,7 @@ extension NoticeKind {
         ),
         .stopped: NoticeEntry(
             priority: .info, distinguishedBy: nil,
-            text: "Stopped; @UPLINK_EVENTS@ events wait on disk",
+            text: "Stopped; on disk: @UPLINK_EVENTS@ events",
             meaning: """
                 The daemon has ended cleanly. Every accepted event that is not delivered lies in the queue.
                 """,
@@ -124,7 +124,7 @@ extension NoticeKind {
         .destinationRemoved: NoticeEntry(
             priority: .warning, distinguishedBy: [.destination],
             text: """
-                Destination @UPLINK_DESTINATION@ is no longer configured; @UPLINK_EVENTS@ events are kept for it
+                Destination @UPLINK_DESTINATION@ is no longer configured; kept for it: @UPLINK_EVENTS@ events
                 """,
             meaning: """
                 Its section has vanished from the configuration. Its events stay in the queue and take room.
@@ -194,7 +194,7 @@ extension NoticeKind {
         .eventsQuarantined: NoticeEntry(
             priority: .error, distinguishedBy: [.file, .offset],
             text: """
-                @UPLINK_EVENTS@ damaged events of log @UPLINK_LOG@ cannot be read: @UPLINK_FIRST@ to @UPLINK_LAST@, \
+                @UPLINK_EVENTS@ events of log @UPLINK_LOG@ cannot be read, damaged: @UPLINK_FIRST@ to @UPLINK_LAST@, \
                 @UPLINK_FILE@ at @UPLINK_OFFSET@
                 """,
             meaning: """
@@ -214,6 +214,12 @@ extension NoticeKind {
                 ids; none is left out.
                 """,
             action: "Let the collector drop repeats by event_id. Suspect the device."
+        ),
+        .strayFile: NoticeEntry(
+            priority: .notice, distinguishedBy: nil,
+            text: "In the queue's directory, but no part of the queue; left alone: @UPLINK_DETAIL@",
+            meaning: "Something that the daemon did not make, or does not know, lies in the queue's directory.",
+            action: "Move it away if nobody needs it there. The daemon never reads, changes or removes it."
         ),
         .recovered: NoticeEntry(
             priority: .info, distinguishedBy: nil,

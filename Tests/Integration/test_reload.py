@@ -1,0 +1,131 @@
+"""The reload: each is of the files as they are when it is asked for, and what it reads holds up nothing else."""
+import os
+import signal
+import threading
+import time
+
+from harness import Script, request, until
+
+FAST = "FlushSpread=0\nRetryMin=100ms\nRetryMax=500ms"
+NOWHERE = "http://127.0.0.1:1/"
+
+
+def reload(daemon, timeout=20):
+    return request(daemon.control, "POST", "/v1/reload", timeout=timeout)[0]
+
+
+def in_force(daemon):
+    """The destinations that are configured now."""
+    return {each["name"] for each in daemon.status()["destinations"] if "removed" not in each["flags"]}
+
+
+def slowed(path, seconds):
+    """A wrapper in which opening a file takes so long, as on a mount that hangs."""
+    delay = f"inject=openat:delay_enter={seconds * 1_000_000}"
+    return ["strace", "-f", "-qq", "-o", "/dev/null", "-P", path, "-e", "trace=openat", "-e", delay]
+
+
+def ends_before_it_is_read(daemon, text):
+    """SIGTERM; the daemon says that it stopped while strace still holds the thread that reads."""
+    os.kill(daemon.pid(), signal.SIGTERM)
+    until(lambda: text in daemon.read_log(), 6, f"it stops\n{daemon.read_log()}")
+    assert daemon.process.poll() is None, "the file was still being opened"
+    daemon.process.wait(30)
+
+
+def test_an_answered_reload_is_in_force(daemons, collector):
+    """Two clients reload without pause; a third edits and reloads: what it is told is true of its own edit."""
+    daemon = daemons(url=collector.url).start()
+    ended = threading.Event()
+
+    def reload_on():
+        while not ended.is_set():
+            try:
+                reload(daemon)
+            except OSError:
+                pass
+
+    others = [threading.Thread(target=reload_on) for _ in range(2)]
+    for each in others:
+        each.start()
+    stale = []
+    try:
+        for turn in range(60):
+            daemon.destinations = {"main": collector.url, f"x{turn % 7}": NOWHERE}
+            daemon.write_configuration()
+            # The others may catch the file half written, which is refused; this one finds it whole.
+            assert reload(daemon) == 200
+            if in_force(daemon) != set(daemon.destinations):
+                stale.append(turn)
+    finally:
+        ended.set()
+        for each in others:
+            each.join()
+    assert not stale
+
+
+def test_the_last_of_two_signals_counts(daemons, collector):
+    daemon = daemons(url=collector.url).start()
+    for turn in range(20):
+        for name in (f"a{turn}", f"b{turn}"):
+            daemon.destinations = {"main": collector.url, name: NOWHERE}
+            daemon.write_configuration()
+            os.kill(daemon.pid(), signal.SIGHUP)
+        until(lambda: in_force(daemon) == {"main", f"b{turn}"}, 5, f"edit {turn} is in force")
+
+
+def test_other_checks_leave_what_is_in_flight(daemons, collector):
+    """Only [Reachability] changes while a slow collector has the batch: it gets it once."""
+    collector.script = Script(delay=1.0)
+    daemon = daemons(url=collector.url, options=FAST, sections="[Reachability]\nCheckInterval=500ms").start()
+    daemon.post_numbers(range(5))
+    until(lambda: collector.posts(), 10, "the batch is on its way")
+    daemon.write_configuration(FAST, "[Reachability]\nCheckInterval=700ms")
+    assert reload(daemon) == 200
+    until(lambda: daemon.assert_ledger()["queued"] == 0, 15, "all is sent")
+    assert collector.numbers() == list(range(5))
+    assert len(collector.posts()) == 1
+    daemon.write_configuration(FAST, "[Reachability]\nCheck=no")
+    assert reload(daemon) == 200
+    collector.script = Script(close=True)
+    daemon.post_numbers([5])
+    until(lambda: len(collector.posts()) > 3, 15, "delivery tries by itself")
+    collector.script = Script()
+    until(lambda: daemon.assert_ledger()["queued"] == 0, 15, "all is sent")
+
+
+def test_a_fifo_in_place_of_a_file(daemons, collector, home):
+    """A token, certificates, a drop-in, the configuration: refused at once; events are taken on."""
+    fifo = os.path.join(home, "fifo")
+    os.mkfifo(fifo)
+    daemon = daemons(url=collector.url, options=f"TokenFile={fifo}\nCACertificate={fifo}").start()
+    assert "TokenFile" in daemon.read_log()
+    assert reload(daemon) == 200
+    daemon.post_numbers([1])
+    os.makedirs(daemon.configuration + ".d")
+    os.symlink(fifo, daemon.configuration + ".d/10.conf")
+    assert reload(daemon) == 422
+    assert "not a regular file" in daemon.read_log()
+    daemon.post_numbers([2])
+    assert daemon.stop() == 0
+    assert daemon.start(wait=False).process.wait(10) == 78
+
+
+def test_a_slow_file_holds_up_no_commit(daemons, collector, home):
+    token = os.path.join(home, "token")
+    with open(token, "w") as file:
+        file.write("secret\n")
+    daemon = daemons(url=collector.url, wrap=slowed(token, 15)).start()
+    daemon.write_configuration(f"TokenFile={token}")
+    os.kill(daemon.pid(), signal.SIGHUP)
+    time.sleep(0.5)
+    daemon.post_numbers(range(3))
+    until(lambda: daemon.assert_ledger()["queued"] == 0, 10, "delivery goes on")
+    ends_before_it_is_read(daemon, "Stopped; on disk: 0 events")
+    assert "was reloaded" not in daemon.read_log()
+
+
+def test_sigterm_while_the_configuration_is_read(daemons, collector, home):
+    daemon = daemons(url=collector.url, wrap=slowed(os.path.join(home, "d", "uplinkd.conf"), 20)).start(wait=False)
+    until(lambda: "starts with" in daemon.read_log(), 10, "it has begun")
+    ends_before_it_is_read(daemon, "a signal came before the queue was open")
