@@ -51,11 +51,13 @@ final class DiskThread {
     }
 
     private func run() {
+        var next: Instant? = Clock.now
         pulse.end()
         while !isStopping {
-            let waiting = take()
+            let waiting = take(until: reads.isEmpty ? next : Clock.now)
             pulse.begin()
             serve(waiting)
+            next = housekeep(at: Clock.now)
             pulse.end()
         }
         pulse.begin()
@@ -66,17 +68,11 @@ final class DiskThread {
         replies.post(.stopped)
     }
 
-    /// What waits; blocks until there is something, or until housekeeping or a snapshot is due.
-    private func take() -> [DiskRequest] {
-        if !reads.isEmpty { return requests.drain() }
+    /// What waits; blocks until there is something, or until `deadline`, or for as long as it takes where that is nil.
+    private func take(until deadline: Instant?) -> [DiskRequest] {
         let now = Clock.now
-        var next = queue.housekeep(at: now)
-        if snapshotIsDue {
-            let due = lastSnapshot + Self.snapshotInterval
-            if due <= now { sendSnapshot(at: now) } else { next = min(next ?? due, due) }
-        }
-        guard let next else { return requests.drain(waitingAtMost: .seconds(86_400)) }
-        return next <= now ? requests.drain() : requests.drain(waitingAtMost: next - now)
+        guard let deadline else { return requests.drain(waitingAtMost: .seconds(86_400)) }
+        return deadline <= now ? requests.drain() : requests.drain(waitingAtMost: deadline - now)
     }
 
     private func serve(_ waiting: [DiskRequest]) {
@@ -85,6 +81,16 @@ final class DiskThread {
         }
         for request in waiting { settle(request) }
         if !reads.isEmpty { read(reads.removeFirst()) }
+    }
+
+    /// One slice of housekeeping, and a snapshot if it is time; when to come again, nil for not by itself.
+    private func housekeep(at now: Instant) -> Instant? {
+        let next = queue.housekeep(at: now)
+        guard snapshotIsDue else { return next }
+        let due = lastSnapshot + Self.snapshotInterval
+        guard due <= now else { return min(next ?? due, due) }
+        sendSnapshot(at: now)
+        return next
     }
 
     private func commit(_ ordinal: UInt64, _ sealed: BatchHandover) {
