@@ -19,6 +19,8 @@ final class DiskThread {
     private var reads: [DiskRequest] = []
     private var lastSnapshot = Instant(nanoseconds: 0)
     private var snapshotIsDue = false
+    /// What the newest snapshot says of the storage.
+    private var shownStorage = QueueSnapshot.Storage.good
     private var isStopping = false
 
     /// Starts the thread; it opens the queue, tells how that went, and serves requests until `stop`.
@@ -70,7 +72,11 @@ final class DiskThread {
     private func take() -> [DiskRequest] {
         if !reads.isEmpty { return requests.drain() }
         let now = Clock.now
+        let before = (queue.condition.storage, queue.bytesOnDisk)
         var next = queue.housekeep(at: now)
+        if before != (queue.condition.storage, queue.bytesOnDisk) || queue.condition.storage != shownStorage {
+            snapshotIsDue = true
+        }
         if snapshotIsDue {
             let due = lastSnapshot + Self.snapshotInterval
             if due <= now { sendSnapshot(at: now) } else { next = min(next ?? due, due) }
@@ -134,6 +140,8 @@ final class DiskThread {
     private func sendSnapshot(at now: Instant) {
         snapshotIsDue = false
         lastSnapshot = now
-        replies.post(.snapshot(queue.snapshot))
+        let snapshot = queue.snapshot
+        shownStorage = snapshot.storage
+        replies.post(.snapshot(snapshot))
     }
 }
