@@ -27,7 +27,7 @@ package final class Queue {
     var logs: [LogName: LogState] = [:]
     var cursors: [CursorKey: Cursor] = [:]
     var nextSegment: UInt64 = 1
-    /// The newest failure of a write or sync for a commit; nil once one has succeeded. Lack of room is none.
+    /// The newest failure of a write or sync for a commit, lack of room being none; nil once one has succeeded.
     var commitFailure: QueueError?
     /// The log whose commit failed, and the newest moment of a commit, for trying again.
     var failedLog: LogName?
