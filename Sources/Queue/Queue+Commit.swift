@@ -28,6 +28,7 @@ extension Queue {
     /// milliseconds (rule 16).
     package func commit(_ batches: inout [OpenBatch], at wall: WallTime, age: UInt64) -> [CommitOutcome] {
         let moment = Moment(wall: wall, age: age)
+        lastMoment = moment
         var outcomes = [CommitOutcome?](repeating: nil, count: batches.count)
         for start in batches.indices where outcomes[start] == nil {
             let log = state(of: batches[start].log)
@@ -38,7 +39,7 @@ extension Queue {
                 commitFailure = nil
                 accept(group, of: &batches, in: log, keeping: again, &outcomes)
             } catch {
-                commitFailure = error
+                note(failure: error, of: log.name)
                 for index in group {
                     batches[index].removeAll()
                     outcomes[index] = .refused(error)
@@ -64,6 +65,36 @@ extension Queue {
             } catch {
                 giveUpSegment(of: log)
                 throw error
+            }
+        }
+    }
+
+    /// Keeps an error of the disk; lack of room is found from what there is.
+    private func note(failure: QueueError, of log: LogName) {
+        switch failure {
+        case .full, .noRoom: return
+        default:
+            commitFailure = failure
+            failedLog = log
+        }
+    }
+
+    /// Tries whether a log whose commit failed can be written again, with what must be committed again if anything.
+    func retryCommit() {
+        do throws(QueueError) {
+            try completeStart()
+            if let log = failedLog.map(state) {
+                var none: [OpenBatch] = []
+                let again = try commit([], of: &none, to: log, lastMoment)
+                if again > Self.mostCommittedAgain { log.kept.removeAll() }
+            }
+            commitFailure = nil
+        } catch {
+            switch (commitFailure, error) {
+            case (.failed(_, _, _, .noSpace), .full), (.failed(_, _, _, .noSpace), .noRoom),
+                (.failed(_, _, _, .quota), .full), (.failed(_, _, _, .quota), .noRoom):
+                commitFailure = nil
+            default: if case .failed = error { commitFailure = error }
             }
         }
     }

@@ -4,13 +4,33 @@ package import Time
 extension Queue {
     /// How long settled events may stay without a sync.
     private static let cursorDelay = Duration.seconds(1)
+    /// How long after a failure it is tried again.
+    private static let retryDelay = Duration.seconds(1)
     /// How long segments are not prepared after an error.
     private static let preparingRest = Duration.seconds(5)
 
     /// Does one slice of background work and returns when it wants to be called again.
     ///
-    /// At or before `now`: there is more to do. Nil: nothing is due until something is committed or settled.
+    /// At or before `now`: there is more to do. Nil: nothing is due until something is committed or settled. What
+    /// failed is tried again, and lack of room looked at again, each second.
     package func housekeep(at now: Instant) -> Instant? {
+        if commitFailure == nil {
+            retryDue = nil
+        } else if let due = retryDue {
+            if now >= due {
+                retryCommit()
+                retryDue = now + Self.retryDelay
+            }
+        } else {
+            retryDue = now + Self.retryDelay
+        }
+        let next = work(at: now)
+        guard commitFailure != nil || shortage() != nil else { return next }
+        let again = min(retryDue ?? now + Self.retryDelay, now + Self.retryDelay)
+        return min(next ?? again, again)
+    }
+
+    private func work(at now: Instant) -> Instant? {
         if cursorFile.isDirty {
             let since = cursorsDirtySince ?? now
             cursorsDirtySince = since

@@ -1,10 +1,11 @@
+internal import Bytes
 internal import Posix
 
 extension Queue {
     /// Gives up all that holds no event which a destination still waits for; nothing else is needed to make it fit.
     ///
-    /// A log whose events are all settled shrinks to a segment without events, whose name says how far it has come. What
-    /// fails stays.
+    /// A log whose events are all settled shrinks to a segment without events, whose name says how far it has come.
+    /// What fails stays.
     func makeRoom(_ moment: Moment) {
         for log in logsInOrder where log.spare != nil { dropSpare(of: log) }
         for log in logsInOrder {
@@ -19,6 +20,30 @@ extension Queue {
             }
             while retire(log, recycling: false) {}
         }
+    }
+
+    /// Why an event of one block would be refused on the normal lane; nil where it would not.
+    func shortage() -> QueueError? {
+        let batch = blockSize
+        let log = logs[.normal]
+        if let log, let writer = log.writer, !log.mustCommitAgain, writer.offset + batch <= writer.size { return nil }
+        let needed = roundedUp(blockSize + batch, to: 4_096)
+        do throws(QueueError) {
+            let missing = needed - (try roomToGrow(.normal))
+            guard missing > 0, missing > logs.values.reduce(0, { $0 + removable($1) }) else { return nil }
+            return try shortage(of: .normal, for: needed)
+        } catch {
+            return error
+        }
+    }
+
+    /// About how many bytes of a log `makeRoom` would give up.
+    private func removable(_ log: LogState) -> Int {
+        let spare = log.spare?.size ?? 0
+        if isSettled(log) { return max(spare, log.bytes - emptySegmentBytes) }
+        guard let low = leastLow(in: log.name), let tip = log.tip else { return spare }
+        let gone = log.segments.indices.prefix { log.segments[$0].name.id < tip.segment && log.end(of: $0) < low }
+        return gone.reduce(spare) { $0 + log.segments[$1].size }
     }
 
     /// True where every destination has settled every event, and none must be committed again.

@@ -4,21 +4,24 @@ extension Queue {
     /// What status shows.
     package var snapshot: QueueSnapshot {
         let names = logNames
+        let condition = condition
         let described = names.compactMap { logs[$0] }.map { describe($0) }
         let known = cursors.sorted { ($0.key.destination, $0.key.log.text) < ($1.key.destination, $1.key.log.text) }
         return QueueSnapshot(
             logs: described, cursors: known.map { describe($0.key, $0.value.state) }, bytes: bytesOnDisk,
-            limit: options.maximumBytes, storage: storageState, lastError: commitFailure ?? cursorFile.failure,
+            limit: options.maximumBytes, storage: condition.storage, lastError: condition.error,
             cursorsFailing: cursorsFailing, lastSyncMicroseconds: lastSyncMicroseconds)
     }
 
-    private var storageState: QueueSnapshot.Storage {
+    /// How the storage does now, and the error that says so.
+    package var condition: (storage: QueueSnapshot.Storage, error: QueueError?) {
         switch commitFailure {
-        case nil: cursorsFailing ? .failing : .good
-        case .full, .noRoom: .full
-        case .failed(_, _, _, .noSpace), .failed(_, _, _, .quota): .full
-        default: .failing
+        case .failed(_, _, _, .noSpace), .failed(_, _, _, .quota): return (.full, commitFailure)
+        case .some: return (.failing, commitFailure)
+        case nil: break
         }
+        if let shortage = shortage() { return (.full, shortage) }
+        return cursorsFailing ? (.failing, cursorFile.failure) : (.good, nil)
     }
 
     private func describe(_ log: LogState) -> QueueSnapshot.Log {

@@ -27,8 +27,13 @@ package final class Queue {
     var logs: [LogName: LogState] = [:]
     var cursors: [CursorKey: Cursor] = [:]
     var nextSegment: UInt64 = 1
-    /// The newest error of a commit; nil once one has succeeded.
+    /// The newest failure of a write or sync for a commit, lack of room being none; nil once one has succeeded.
     var commitFailure: QueueError?
+    /// The log whose commit failed, and the newest moment of a commit, for trying again.
+    var failedLog: LogName?
+    var lastMoment: Moment
+    /// When a commit that failed is tried again; nil where it is not known to fail.
+    var retryDue: Instant?
     /// Damage found since the start, until it is asked for.
     var newDamages: [RecoveryReport.Damage] = []
     /// The last events of the ranges that were named because no file holds them.
@@ -64,6 +69,7 @@ package final class Queue {
         self.lock = lock
         self.randomBits = randomBits
         self.clock = clock
+        lastMoment = Moment(wall: format.created, age: 0)
         identity = format.identity
         quarantine = Quarantine(storage, limit: options.quarantineBytes)
         cursorFile = CursorFile(storage, seal: format.identity.seal)
@@ -100,7 +106,7 @@ package final class Queue {
     var logsInOrder: [LogState] { logs.values.sorted { $0.name.text < $1.name.text } }
 
     /// Bytes on disk, as `du` counts.
-    var bytesOnDisk: UInt64 {
+    package var bytesOnDisk: UInt64 {
         let folders = 3 + logs.values.count { $0.directoryExists }
         let files = logs.values.reduce(cursorFile.bytes + quarantine.bytes) { $0 + $1.bytes }
         return UInt64(files + FormatPage.size + folders * 4_096)

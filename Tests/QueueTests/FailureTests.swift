@@ -161,8 +161,9 @@ import Time
             #expect(limit <= 4 << 20 && bytes <= limit)
             #expect(bytes > UInt64(share - 4) * (4 << 20) / 100)
             #expect(bench.queue.snapshot.bytes <= 4 << 20)
-            #expect(bench.queue.snapshot.storage == .full)
         }
+        while refusal(bench.commit(batches: [1])) == nil {}
+        #expect(bench.queue.snapshot.storage == .full)
         #expect(storage.files.values.reduce(0) { $0 + $1.bytes.count } <= 4 << 20)
         for log in LogName.lanes { #expect(try bench.drain(log).events == bench.accepted[log]) }
         bench.housekeep()
@@ -180,8 +181,48 @@ import Time
         var refused: QueueError?
         for _ in 0..<40 where refused == nil { refused = refusal(bench.commit(batches: [10])) }
         #expect(refused == .noRoom(available: 1 << 30, keep: 1 << 30))
+        #expect(bench.queue.snapshot.storage == .full)
+        #expect(bench.queue.snapshot.lastError == refused)
         storage.available = 1 << 31
+        #expect(bench.queue.snapshot.storage == .good)
         #expect(refusal(bench.commit(batches: [10])) == nil)
         #expect(try bench.drain().events == bench.accepted[.normal])
+    }
+
+    @Test func fullIsWhatTheQueueIsNotWhatTheNewestCommitMet() throws {
+        let storage = MemoryStorage()
+        var options = Bench.smallSegments
+        options.maximumBytes = 2 << 20
+        let bench = try Bench(storage, options)
+        while refusal(bench.commit(batches: [40])) == nil {}
+        while refusal(bench.commit(batches: [1])) == nil {}
+        #expect(bench.queue.snapshot.storage == .full)
+        #expect(refusal(bench.commit(.urgent)) == nil)
+        #expect(bench.queue.snapshot.storage == .full, "the normal lane is refused still")
+        let now = Instant(nanoseconds: 0)
+        #expect(bench.queue.housekeep(at: now).map { $0 <= now + .seconds(1) } == true, "it is looked at again")
+        _ = try bench.drain()
+        bench.housekeep()
+        #expect(bench.queue.snapshot.storage == .good, "nobody has posted since")
+        #expect(bench.queue.snapshot.lastError == nil)
+    }
+
+    @Test(arguments: [Errno.io, .noSpace], [true, false])
+    func whatFailedIsTriedAgainWithoutAPost(errno: Errno, first: Bool) throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        if !first { bench.commit(batches: [2]) }
+        storage.fault = { Self.syncs($0) ? errno : nil }
+        #expect(refusal(bench.commit(batches: [1])) != nil)
+        bench.housekeep()
+        #expect(bench.queue.snapshot.storage == (errno == .io ? .failing : .full))
+        storage.fault = nil
+        bench.housekeep(from: 100_000_000_000)
+        #expect(bench.queue.snapshot.storage == .good)
+        bench.commit(batches: [1])
+        #expect(try bench.drain().events == bench.accepted[.normal])
+        bench.destinations = ["late"]
+        try bench.restart()
+        #expect(try bench.drain(to: "late").events == bench.accepted[.normal])
     }
 }

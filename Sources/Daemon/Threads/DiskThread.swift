@@ -19,6 +19,8 @@ final class DiskThread {
     private var reads: [DiskRequest] = []
     private var lastSnapshot = Instant(nanoseconds: 0)
     private var snapshotIsDue = false
+    /// What the newest snapshot says of the storage.
+    private var shownStorage = QueueSnapshot.Storage.good
     private var isStopping = false
 
     /// Starts the thread; it opens the queue, tells how that went, and serves requests until `stop`.
@@ -85,7 +87,11 @@ final class DiskThread {
 
     /// One slice of housekeeping, and a snapshot if it is time; when to come again, nil for not by itself.
     private func housekeep(at now: Instant) -> Instant? {
+        let before = (queue.condition.storage, queue.bytesOnDisk)
         let next = queue.housekeep(at: now)
+        if before != (queue.condition.storage, queue.bytesOnDisk) || queue.condition.storage != shownStorage {
+            snapshotIsDue = true
+        }
         guard snapshotIsDue else { return next }
         let due = lastSnapshot + Self.snapshotInterval
         guard due <= now else { return min(next ?? due, due) }
@@ -139,6 +145,8 @@ final class DiskThread {
     private func sendSnapshot(at now: Instant) {
         snapshotIsDue = false
         lastSnapshot = now
-        replies.post(.snapshot(queue.snapshot))
+        let snapshot = queue.snapshot
+        shownStorage = snapshot.storage
+        replies.post(.snapshot(snapshot))
     }
 }
