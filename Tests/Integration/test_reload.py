@@ -99,13 +99,13 @@ def test_a_fifo_in_place_of_a_file(daemons, collector, home):
     fifo = os.path.join(home, "fifo")
     os.mkfifo(fifo)
     daemon = daemons(url=collector.url, options=f"TokenFile={fifo}\nCACertificate={fifo}").start()
-    assert "TokenFile" in daemon.read_log()
+    until(lambda: "TokenFile" in daemon.read_log(), 5, "the log says what cannot be read")
     assert reload(daemon) == 200
     daemon.post_numbers([1])
     os.makedirs(daemon.configuration + ".d")
     os.symlink(fifo, daemon.configuration + ".d/10.conf")
     assert reload(daemon) == 422
-    assert "not a regular file" in daemon.read_log()
+    until(lambda: "not a regular file" in daemon.read_log(), 5, "the log says why")
     daemon.post_numbers([2])
     assert daemon.stop() == 0
     assert daemon.start(wait=False).process.wait(10) == 78
