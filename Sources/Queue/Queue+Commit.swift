@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Gates
 internal import Posix
 package import Time
@@ -153,10 +154,12 @@ extension Queue {
         do throws(QueueError) {
             return try openSegment(of: log, for: needed, first: first, moment)
         } catch {
+            let least = roundedUp(blockSize + needed, to: 4_096)
             switch error {
-            case .full, .noRoom: makeRoom(moment)
+            case .full, .noRoom: guard try canMakeRoom(for: least, in: log.name) else { throw error }
             default: throw error
             }
+            makeRoom(moment)
             return try openSegment(of: log, for: needed, first: first, moment)
         }
     }

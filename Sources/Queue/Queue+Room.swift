@@ -29,12 +29,17 @@ extension Queue {
         if let log, let writer = log.writer, !log.mustCommitAgain, writer.offset + batch <= writer.size { return nil }
         let needed = roundedUp(blockSize + batch, to: 4_096)
         do throws(QueueError) {
-            let missing = needed - (try roomToGrow(.normal))
-            guard missing > 0, missing > logs.values.reduce(0, { $0 + removable($1) }) else { return nil }
+            if try canMakeRoom(for: needed, in: .normal) { return nil }
             return try shortage(of: .normal, for: needed)
         } catch {
             return error
         }
+    }
+
+    /// True where a segment of so many bytes would fit after `makeRoom`; where not, the spares are better kept.
+    func canMakeRoom(for bytes: Int, in log: LogName) throws(QueueError) -> Bool {
+        let missing = bytes - (try roomToGrow(log))
+        return missing <= 0 || missing <= logs.values.reduce(0) { $0 + removable($1) }
     }
 
     /// About how many bytes of a log `makeRoom` would give up.

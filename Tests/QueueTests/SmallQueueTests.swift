@@ -61,4 +61,14 @@ import Time
         #expect(bench.queue.snapshot.bytes <= 1 << 20)
         #expect(isTaken(bench.commit(.urgent, length: 20_000)), "room that nothing but a spare takes is given up")
     }
+
+    @Test func aSpareIsKeptWhereGivingItUpWouldNotHelp() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, Self.least)
+        repeat { bench.housekeep() } while isTaken(bench.commit(.normal)) && bench.queue.snapshot.bytes < 660_000
+        bench.housekeep()
+        #expect(storage.files["logs/normal/spare"] != nil)
+        #expect(!isTaken(bench.commit(.bulk, length: 250_000)))
+        #expect(storage.files["logs/normal/spare"] != nil)
+    }
 }
