@@ -170,6 +170,19 @@ struct DestinationTests {
         #expect(scene.delivered.map(\.reason) == Array(repeating: "connectivity", count: 4))
     }
 
+    @Test func eventsThatAreDurableOnlyAfterTheGateClosedAreMarked() throws {
+        var scene = try online()
+        let open = scene.context
+        scene.losePath()
+        scene.accept(3, circumstances: open)
+        scene.tell(.checkDue)
+        scene.answer(200)
+        scene.becomeReachable(after: .seconds(60), .ownLink)
+        scene.pass(.seconds(2))
+        scene.drain()
+        #expect(scene.delivered.map(\.reason) == Array(repeating: "connectivity", count: 3))
+    }
+
     @Test func aLostPathGivesUpWhatIsInFlight() throws {
         var scene = try online { $0.flushSpread = .fixed(.zero) }
         scene.accept(3)

@@ -3,12 +3,14 @@ internal import Queue
 internal import Time
 
 extension Destination {
+    /// Takes newer events of a log; those accepted before a gate closed but durable only now wait behind it, too.
     mutating func extend(_ log: LogName, to newest: UInt64) {
-        if let index = backlogs.firstIndex(where: { $0.log == log }) {
-            backlogs[index].extend(to: newest)
-        } else {
+        if !backlogs.contains(where: { $0.log == log }) {
             backlogs.append(Backlog(LogPosition(log: log, low: 1, newest: 0)))
-            backlogs[backlogs.count - 1].extend(to: newest)
+        }
+        for index in backlogs.indices where backlogs[index].log == log {
+            backlogs[index].extend(to: newest)
+            if let gate = gates.current { backlogs[index].mark(gate) }
         }
     }
 

@@ -88,8 +88,8 @@ struct Scene {
         answerReads()
     }
 
-    mutating func accept(_ count: Int, in log: LogName = .normal) {
-        logs[log, default: []] += [AcceptContext](repeating: context, count: count)
+    mutating func accept(_ count: Int, in log: LogName = .normal, circumstances: AcceptContext? = nil) {
+        logs[log, default: []] += [AcceptContext](repeating: circumstances ?? context, count: count)
         tell(.available(log, newest: UInt64(logs[log]?.count ?? 0)))
     }
 
