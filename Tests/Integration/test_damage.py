@@ -169,7 +169,7 @@ class Cases:
 
 def named_in(log):
     """The sequence numbers that the log names as lost."""
-    ranges = re.findall(r"cannot be read: (\d+) to (\d+),|passed over, events (\d+) to (\d+)", log)
+    ranges = re.findall(r"cannot be read, damaged: (\d+) to (\d+),|passed over, events (\d+) to (\d+)", log)
     numbers = set()
     for words in ranges:
         first, last = [int(word) for word in words if word]
