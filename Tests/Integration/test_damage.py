@@ -16,7 +16,7 @@ import pytest
 from harness import Collector, Daemon, LineClient, until
 
 STEP = int(os.environ.get("UPLINKD_DAMAGE_STEP", "37"))
-FLIPS = int(os.environ.get("UPLINKD_FLIPS", "60"))
+FLIPS = int(os.environ.get("UPLINKD_FLIPS", "500"))
 SEED = int(os.environ.get("UPLINKD_SEED", "4"))
 AT_ONCE = 4
 OPTIONS = "FlushSpread=0\nRetryMin=250ms"
