@@ -63,19 +63,6 @@ int64_t cl_send(int fd, const void *from, size_t count) { return RETRY(send(fd, 
 int64_t cl_recv(int fd, void *to, size_t count) { return RETRY(recv(fd, to, count, 0)); }
 int cl_shutdown_write(int fd) { return shutdown(fd, SHUT_WR) < 0 ? -errno : 0; }
 
-int cl_socket_error(int fd) {
-    int value = 0;
-    socklen_t length = sizeof value;
-    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &value, &length) < 0) return -errno;
-    return -value;
-}
-
-int cl_set_buffers(int fd, int receive_bytes, int send_bytes) {
-    if (receive_bytes && setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes) < 0) return -errno;
-    if (send_bytes && setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof send_bytes) < 0) return -errno;
-    return 0;
-}
-
 int cl_peer(int fd, uint32_t *pid, uint32_t *uid, uint32_t *gid) {
     struct ucred peer;
     socklen_t length = sizeof peer;

@@ -17,7 +17,6 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     package static let permission = Errno(code: EPERM)
     package static let noEntry = Errno(code: ENOENT)
     package static let io = Errno(code: EIO)
-    package static let badDescriptor = Errno(code: EBADF)
     package static let wouldBlock = Errno(code: EAGAIN)
     package static let noMemory = Errno(code: ENOMEM)
     package static let access = Errno(code: EACCES)
@@ -25,7 +24,6 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     package static let notDirectory = Errno(code: ENOTDIR)
     package static let isDirectory = Errno(code: EISDIR)
     package static let invalid = Errno(code: EINVAL)
-    package static let tooManyFiles = Errno(code: EMFILE)
     package static let fileTooLarge = Errno(code: EFBIG)
     package static let noSpace = Errno(code: ENOSPC)
     package static let readOnly = Errno(code: EROFS)
@@ -38,7 +36,6 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     package static let networkUnreachable = Errno(code: ENETUNREACH)
     package static let hostUnreachable = Errno(code: EHOSTUNREACH)
     package static let timedOut = Errno(code: ETIMEDOUT)
-    package static let noProcess = Errno(code: ESRCH)
 }
 
 /// The result of a shim, thrown as `Errno` where it is negative; a bad descriptor or address is a bug and traps.

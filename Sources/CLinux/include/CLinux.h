@@ -84,8 +84,6 @@ int cl_accept(int fd);
 int64_t cl_send(int fd, const void *from, size_t count);        /* MSG_NOSIGNAL */
 int64_t cl_recv(int fd, void *to, size_t count);
 int cl_shutdown_write(int fd);
-int cl_socket_error(int fd);
-int cl_set_buffers(int fd, int receive_bytes, int send_bytes);  /* 0: leave */
 int cl_peer(int fd, uint32_t *pid, uint32_t *uid, uint32_t *gid);
 int cl_is_listening_unix(int fd);
 int cl_set_blocking(int fd, int blocking);
@@ -161,10 +159,5 @@ static const int32_t CL_O_NONBLOCK = O_NONBLOCK;
 static const int32_t CL_CLOCK_MONOTONIC = CLOCK_MONOTONIC;
 static const int32_t CL_CLOCK_BOOTTIME = CLOCK_BOOTTIME;
 static const int32_t CL_CLOCK_REALTIME = CLOCK_REALTIME;
-static const int32_t CL_SIGHUP = SIGHUP;
-static const int32_t CL_SIGINT = SIGINT;
-static const int32_t CL_SIGTERM = SIGTERM;
-static const int32_t CL_SIGABRT = SIGABRT;
-static const int32_t CL_SIGKILL = SIGKILL;
 
 #endif
