@@ -7,7 +7,7 @@ internal import Bytes
 ///     8  u64  sequence number
 ///    16  i64  wall time of acceptance, milliseconds; Int64.min while the clock was not synchronised
 ///    24  u32  time to live, seconds; 0: none
-///    28  u32  destination mask; 0: all
+///    28  u32  destination mask; 0: all; bit 31: the event was purged, zeros stand in its place
 ///    32  16 B duplicate key; 0: none
 ///    48       the event, then zeros up to a multiple of 8
 package enum RecordLayout {
