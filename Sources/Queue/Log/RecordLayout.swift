@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Time
 
 /// How an event stands in a batch on disk; little-endian.
 ///
@@ -14,7 +15,16 @@ internal import Bytes
 package enum RecordLayout {
     package static let headerSize = 48
     package static let noWallTime = Int64.min
+    /// The years 0 to 9999, which is what a time is written for.
+    static let wallTimes =
+        WallTime(milliseconds: -62_167_219_200_000)...WallTime(milliseconds: 253_402_300_799_999)
     package static let allDestinations: UInt32 = 0
+
+    /// The time that stands in a record; nil where there is none.
+    static func wallTime(_ milliseconds: Int64) -> WallTime? {
+        let time = WallTime(milliseconds: milliseconds)
+        return wallTimes.contains(time) ? time : nil
+    }
 
     /// What the checksums of a batch's records begin from.
     static func seed(segment: UInt64, number: UInt64, epoch: UInt64) -> UInt32 {
