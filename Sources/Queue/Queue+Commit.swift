@@ -38,6 +38,7 @@ extension Queue {
             do throws(QueueError) {
                 let again = try commit(group, of: &batches, to: log, moment)
                 commitFailure = nil
+                lackingBytes = 0
                 accept(group, of: &batches, in: log, keeping: again, &outcomes)
             } catch {
                 note(failure: error, of: log.name)
@@ -156,7 +157,9 @@ extension Queue {
         } catch {
             let least = roundedUp(blockSize + needed, to: 4_096)
             switch error {
-            case .full, .noRoom: guard try canMakeRoom(for: least, in: log.name) else { throw error }
+            case .full, .noRoom:
+                lackingBytes = needed
+                guard try canMakeRoom(for: least, in: log.name) else { throw error }
             default: throw error
             }
             makeRoom(moment)
