@@ -5,6 +5,8 @@ internal import Time
 package final class Export {
     /// Bytes of events in a chunk, about.
     private static let chunkBytes = 256 * 1_024
+    /// No destination has this name, so that nothing is settled for it; nor does anything expire at age 0.
+    private static let nobody = ""
     private static let mostDamages = 1_000
 
     /// What could not be read so far, at most a thousand places.
@@ -43,7 +45,7 @@ package final class Export {
                 nextSequence = nil
                 continue
             }
-            let lost = chunk.quarantined
+            let lost = chunk.disposed.filter { $0.kind == .quarantined }.map(\.sequences)
             if !lost.isEmpty {
                 let hasVanished = try dropVanished(of: log)
                 guard !hasVanished else {
@@ -75,7 +77,7 @@ package final class Export {
     private func read(_ log: LogState, from sequence: UInt64) -> Chunk? {
         while true {
             do throws(QueueError) {
-                return try queue.read(log.name, from: sequence, limit: Self.chunkBytes)
+                return try queue.read(log.name, for: Self.nobody, from: sequence, limit: Self.chunkBytes, age: 0)
             } catch {}
         }
     }
