@@ -9,6 +9,10 @@ struct SegmentScan {
     /// Where the last batch ends, bytes.
     private(set) var validEnd = 0
     private(set) var damages: [RecoveryReport.Damage] = []
+    /// Batches of which something can be read.
+    private(set) var batches = 0
+    /// The sequence numbers of the events that can be read.
+    private(set) var events = RangeSet<UInt64>()
     /// Events read from batches that were not whole.
     private(set) var salvaged = 0
     private(set) var keyed: [RecoveryReport.Keyed] = []
@@ -130,7 +134,10 @@ struct SegmentScan {
         let header = batch.found.header
         let isTorn = isLast && !batch.hasBothEnds
         let end = isTorn ? batch.lastGood : header.last
+        batches += 1
+        events.insert(contentsOf: header.first..<header.last + 1)
         for (sequences, bytes) in batch.bad {
+            events.remove(contentsOf: sequences.lowerBound..<sequences.upperBound + 1)
             if sequences.lowerBound > end {
                 note(.tornTail, bytes, sequences)
             } else {
