@@ -71,8 +71,15 @@ extension Queue {
         }
     }
 
+    /// Commits again what must be, and nothing else.
+    func commitKept(of log: LogState) throws(QueueError) {
+        var none: [OpenBatch] = []
+        let again = try commit([], of: &none, to: log, lastMoment)
+        if again > Self.mostCommittedAgain { log.kept.removeAll() }
+    }
+
     /// Keeps an error of the disk; lack of room is found from what there is.
-    private func note(failure: QueueError, of log: LogName) {
+    func note(failure: QueueError, of log: LogName) {
         switch failure {
         case .full, .noRoom: return
         default:
@@ -85,11 +92,7 @@ extension Queue {
     func retryCommit() {
         do throws(QueueError) {
             try completeStart()
-            if let log = failedLog.map(state) {
-                var none: [OpenBatch] = []
-                let again = try commit([], of: &none, to: log, lastMoment)
-                if again > Self.mostCommittedAgain { log.kept.removeAll() }
-            }
+            for log in logsInOrder where log.mustCommitAgain || log.name == failedLog { try commitKept(of: log) }
             commitFailure = nil
         } catch {
             switch (commitFailure, error) {
