@@ -48,7 +48,9 @@ struct SegmentTail {
     ) {
         guard case .record(let sequence, let index, let length) = step, sequence <= end else { return }
         if sequence != (last ?? 0) + 1 { batches.removeAll() }
-        if isNewBatch || batches.isEmpty || !batches[batches.count - 1].append(record: bytes, at: index, length: length) {
+        let isTaken =
+            !isNewBatch && !batches.isEmpty && batches[batches.count - 1].append(record: bytes, at: index, length: length)
+        if !isTaken {
             var batch = OpenBatch(log: log, context: context)
             batch.origin = OpenBatch.Origin(epoch: epoch, wall: header.wall, age: header.age)
             _ = batch.append(record: bytes, at: index, length: length)
