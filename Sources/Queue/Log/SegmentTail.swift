@@ -48,9 +48,8 @@ struct SegmentTail {
     ) {
         guard case .record(let sequence, let index, let length) = step, sequence <= end else { return }
         if sequence != (last ?? 0) + 1 { batches.removeAll() }
-        let isTaken =
-            !isNewBatch && !batches.isEmpty && batches[batches.count - 1].append(record: bytes, at: index, length: length)
-        if !isTaken {
+        let goesOn = !isNewBatch && !batches.isEmpty
+        if !goesOn || !batches[batches.count - 1].append(record: bytes, at: index, length: length) {
             var batch = OpenBatch(log: log, context: context)
             batch.origin = OpenBatch.Origin(epoch: epoch, wall: header.wall, age: header.age)
             _ = batch.append(record: bytes, at: index, length: length)
