@@ -120,3 +120,15 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6],
 )
+
+// Fuzzers are linked with a sanitizer's runtime and its main function, so that only `make fuzz` builds them.
+if Context.environment["UPLINKD_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "QueueFuzzer",
+            dependencies: ["Queue", "Posix", "Bytes"],
+            path: "Tests/QueueFuzzer",
+            exclude: ["Corpus"],
+            swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])],
+        ))
+}
