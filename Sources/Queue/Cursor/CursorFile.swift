@@ -11,6 +11,8 @@ final class CursorFile {
     private static let leastPairs = 8
     private static let maximumBytes = 16 << 20
     private static let pairSize = 2 * CursorSlot.pageSize
+    /// No file is shorter, bytes.
+    static let leastBytes = leastPairs * pairSize
 
     private let storage: any Storage
     private let seal: UInt32
