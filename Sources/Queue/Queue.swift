@@ -36,6 +36,8 @@ package final class Queue {
     var lastMoment: Moment
     /// When a commit that failed is tried again; nil where it is not known to fail.
     var retryDue: Instant?
+    /// Errors of writes and syncs since the start, until they are asked for; no more than a few.
+    private var newFailures: [QueueError] = []
     /// Damage found since the start, until it is asked for.
     var newDamages: [RecoveryReport.Damage] = []
     /// The last events of the ranges that were named because no file holds them.
@@ -91,6 +93,17 @@ package final class Queue {
         return newDamages
     }
 
+    /// What failed since the last call, to be named in the journal, also where another try made it good.
+    package func takeFailures() -> [QueueError] {
+        defer { newFailures.removeAll() }
+        return newFailures
+    }
+
+    /// Keeps an error until it is asked for.
+    func remember(_ failure: QueueError) {
+        if newFailures.count < 8, newFailures.last != failure { newFailures.append(failure) }
+    }
+
     /// Makes the cursors durable and gives up the lock; nothing may be called after it.
     package func close() {
         do throws(QueueError) { try synchroniseCursors() } catch {}
@@ -108,7 +121,9 @@ package final class Queue {
             return try body()
         } catch {
             let full = path.isEmpty ? storage.root : storage.root + "/" + path
-            throw .failed(operation, path: full, offset: offset, error)
+            let failure = QueueError.failed(operation, path: full, offset: offset, error)
+            if operation != .read { remember(failure) }
+            throw failure
         }
     }
 
