@@ -29,7 +29,7 @@ struct BatchForming: Sendable {
 
     /// Takes the next batch from what was read; there must be a chunk.
     ///
-    /// A batch without events accounts for sequence numbers that are quarantined or purged, and needs no request.
+    /// A batch without events accounts for sequence numbers that are disposed of already, and needs no request.
     mutating func form(
         from backlog: inout Backlog, sentConnectionType: ConnectionType, nonce: UInt64
     ) -> Batch {
@@ -38,16 +38,18 @@ struct BatchForming: Sendable {
         var body: [UInt8] = []
         body.reserveCapacity(min(maximumBytes, backlog.aheadBytes * 2))
         var events = 0
-        var purged: UInt64 = 0
+        var dispositions: [Disposition] = []
         var last = first
+        var next = first
         var hasUnmarked = false
         while let chunk = backlog.ahead.first {
             let end = append(
                 chunk, from: backlog.taken, backlog.marks, sentConnectionType, &events, &hasUnmarked, to: &body)
             let isWhole = end == chunk.records.count
             last = isWhole ? chunk.sequences.upperBound : chunk.records[end].sequence - 1
-            for range in chunk.purged where range.lowerBound <= last && range.upperBound >= first {
-                purged += min(range.upperBound, last) - max(range.lowerBound, first) + 1
+            if next <= last {
+                for run in chunk.dispositions(of: next...last) { dispositions.extend(run.kind, run.sequences) }
+                next = last + 1
             }
             guard isWhole else {
                 backlog.taken = end
@@ -57,13 +59,10 @@ struct BatchForming: Sendable {
         }
         if events > 0 { body.append(layout.closing) }
         backlog.formed(through: last)
-        var ledger = Ledger()
-        ledger.delivered = UInt64(events)
-        ledger.purged = purged
-        ledger.quarantined = last - first + 1 - ledger.delivered - ledger.purged
         let id = (Hexadecimal.digits(epoch) + Array("-\(first)-".utf8) + Hexadecimal.digits(nonce)).text
         return Batch(
-            id: id, log: backlog.log, sequences: first...last, ledger: ledger, body: body, hasUnmarked: hasUnmarked)
+            id: id, log: backlog.log, sequences: first...last, dispositions: dispositions, events: events, body: body,
+            hasUnmarked: hasUnmarked)
     }
 
     /// Appends the records of a chunk from `start` on while there is room; returns where it stopped.

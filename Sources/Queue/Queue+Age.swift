@@ -15,7 +15,7 @@ extension Queue {
     private func acceptedAge(of sequence: UInt64, in name: LogName) -> UInt64? {
         if let known = lookedUpAges[name], known.sequence == sequence { return known.age }
         guard let log = logs[name], sequence <= log.last, let index = log.index(holding: sequence) else { return nil }
-        var builder = ChunkBuilder(limit: 1)
+        var builder = ChunkBuilder(limit: 1, expiry: .never)
         try? fill(&builder, log, index, from: sequence, through: log.end(of: index), limit: 1)
         guard !builder.records.isEmpty else { return nil }
         lookedUpAges[name] = (sequence, builder.age)

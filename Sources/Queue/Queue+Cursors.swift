@@ -1,18 +1,28 @@
 extension Queue {
-    /// Counts what became of a destination's events up to and with `sequence`; written, not synced.
+    /// Counts what became of a destination's events; written, not synced.
     ///
-    /// What was settled before stays as it was: a lower `sequence` changes nothing. `counts` must add up to the events
-    /// from the cursor to `sequence`, none of which may be newer than the log. The destination must have a cursor.
-    package func settle(destination: String, log: LogName, through sequence: UInt64, _ counts: Ledger) {
+    /// The runs are in order and without gaps, none is newer than the log, and the destination has a cursor, above
+    /// which they do not begin. What lies below the cursor stays as it was settled before.
+    package func settle(destination: String, log: LogName, _ dispositions: [Disposition]) {
         let key = CursorKey(destination: destination, log: log)
         guard var cursor = cursors[key] else { preconditionFailure("\(destination) has no cursor in \(log.text)") }
-        guard sequence >= cursor.state.low else { return }
-        precondition(counts.total == sequence + 1 - cursor.state.low, "the counts do not add up to the events")
-        precondition(sequence <= logs[log]?.last ?? 0, "events were settled that do not exist")
-        cursor.state.low = sequence + 1
-        cursor.state.ledger += counts
+        let before = cursor.state.low
+        for disposition in dispositions where disposition.sequences.upperBound >= cursor.state.low {
+            let first = cursor.state.low
+            precondition(disposition.sequences.lowerBound <= first, "events between those settled were left out")
+            cursor.state.low = disposition.sequences.upperBound + 1
+            cursor.state.ledger.count(cursor.state.low - first, as: disposition.kind)
+        }
+        guard cursor.state.low > before else { return }
+        precondition(cursor.state.low - 1 <= logs[log]?.last ?? 0, "events were settled that do not exist")
         cursor.slot = cursorFile.write(slot(key, cursor.state), at: cursor.slot)
         cursors[key] = cursor
+    }
+
+    /// The cursors that moved by themselves since the last call, in the order in which they did.
+    package func takeMoves() -> [CursorMove] {
+        defer { moves.removeAll() }
+        return moves
     }
 
     /// Takes the destinations of a new configuration; a new one starts at the oldest event kept of each log.

@@ -11,9 +11,9 @@ extension Queue {
 
     /// Does one slice of background work and returns when it wants to be called again.
     ///
-    /// At or before `now`: there is more to do. Nil: nothing is due until something is committed or settled. What
+    /// `age` is the age clock now, in milliseconds. At or before `now`: there is more to do. Nil: nothing is due until something is committed or settled. What
     /// failed is tried again, and lack of room looked at again, each second.
-    package func housekeep(at now: Instant) -> Instant? {
+    package func housekeep(at now: Instant, age: UInt64) -> Instant? {
         if commitFailure == nil {
             retryDue = nil
         } else if let due = retryDue {

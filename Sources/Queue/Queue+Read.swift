@@ -6,26 +6,31 @@ extension Queue {
     private static let triesBeforeDamage = 5
     private static let maximumOpenFiles = 8
 
-    /// The events of a log from a sequence number on, about `limit` bytes of them; nil where none is durable yet.
+    /// The events of a log for a destination from a sequence number on, or from its cursor where that is further.
     ///
-    /// Every checksum is verified again. What cannot be read is in the chunk's `quarantined`, its bytes are copied
-    /// aside, and `takeDamages` names it. The log must exist, or nil is returned.
+    /// About `limit` bytes of them; nil where none is durable yet, or where there is no such log. `age` is the age
+    /// clock now, in milliseconds. Every checksum is verified again. What is no event to be sent is in the chunk's
+    /// `disposed`; the bytes of what cannot be read are copied aside, and `takeDamages` names it.
     ///
     /// - Throws: `failed` where the disk gives an error; after five tries the bytes count as damaged.
-    package func read(_ log: LogName, from sequence: UInt64, limit: Int) throws(QueueError) -> Chunk? {
-        precondition(sequence >= 1 && limit > 0)
+    package func read(
+        _ log: LogName, for destination: String, from first: UInt64, limit: Int, age: UInt64
+    ) throws(QueueError) -> Chunk? {
+        precondition(first >= 1 && limit > 0)
+        let sequence = max(first, cursor(destination: destination, log: log)?.low ?? 1)
         guard let state = logs[log], sequence <= state.last else { return nil }
         guard let index = state.index(holding: sequence), sequence <= state.end(of: index) else {
             return missing(state, from: sequence)
         }
-        var builder = ChunkBuilder(limit: limit)
+        var builder = ChunkBuilder(limit: limit, expiry: expiry(at: age))
         try fill(&builder, state, index, from: sequence, through: state.end(of: index), limit: limit)
         if !builder.lost.isEmpty, index > 0 { rescue(&builder, state, before: index) }
         for lost in builder.lost { note(lost, in: state) }
-        let last = max(builder.records.last?.sequence ?? 0, builder.lost.last?.sequences.upperBound ?? 0)
+        let disposed = builder.disposed
+        let last = max(builder.records.last?.sequence ?? 0, disposed.last?.sequences.upperBound ?? 0)
         return Chunk(
             log: log, epoch: builder.epoch, sequences: sequence...last, bytes: builder.bytes,
-            records: builder.records, contexts: builder.contexts, quarantined: builder.lost.map(\.sequences))
+            records: builder.records, contexts: builder.contexts, disposed: disposed)
     }
 
     /// A chunk that accounts for events that no segment holds.
@@ -36,7 +41,7 @@ extension Queue {
         noteMissing(sequence...end, segment: before?.name.id ?? 0, in: log)
         return Chunk(
             log: log.name, epoch: 0, sequences: sequence...end, bytes: [], records: [], contexts: [],
-            quarantined: [sequence...end])
+            disposed: [Disposition(.quarantined, sequence...end)])
     }
 
     func fill(
@@ -108,7 +113,7 @@ extension Queue {
                 var place = ReadPlace(
                     window, segment: name.id, seal: identity.seal, sequence: lost.sequences.lowerBound,
                     end: min(source.size, validLength))
-                var found = ChunkBuilder(limit: OpenBatch.maximumBytes)
+                var found = ChunkBuilder(limit: OpenBatch.maximumBytes, expiry: builder.expiry)
                 _ = try? place.fill(&found, through: end, limit: found.limit)
                 builder.rescue(found)
             }

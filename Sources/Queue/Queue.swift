@@ -39,6 +39,8 @@ package final class Queue {
     /// The last events of the ranges that were named because no file holds them.
     var namedMissing: [LogName: Set<UInt64>] = [:]
     var cursorsDirtySince: Instant?
+    /// Cursors that moved by themselves, until it is asked for.
+    var moves: [CursorMove] = []
     /// The age clock when an event of each log was made durable, as last looked up.
     var lookedUpAges: [LogName: (sequence: UInt64, age: UInt64)] = [:]
     /// Until when the preparing of segments rests after an error.

@@ -12,6 +12,18 @@ package struct QueueOptions: Sendable {
     package var segmentBytes: Int
     /// What damaged bytes copied aside may take, in bytes.
     package var quarantineBytes: Int
+    /// How old an event may become (`MaxAge`); nil: as old as its own time to live allows.
+    package var maximumAge: Duration?
+    /// What a full queue does (`WhenFull`).
+    package var whenFull = WhenFull.reject
+
+    /// What a full queue does with new events.
+    package enum WhenFull: Sendable, Equatable {
+        /// It refuses them.
+        case reject
+        /// It gives up the oldest events of the same or a less urgent log for them.
+        case dropOldest
+    }
 
     /// Room that the queue leaves to others.
     package enum KeepFree: Sendable, Equatable {

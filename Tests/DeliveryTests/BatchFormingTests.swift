@@ -43,7 +43,7 @@ struct BatchFormingTests {
         var bodies: [String] = []
         while !backlog.ahead.isEmpty {
             let batch = forming.form(from: &backlog, sentConnectionType: .vpn, nonce: 7)
-            #expect(batch.ledger.total == batch.sequences.upperBound - batch.sequences.lowerBound + 1)
+            #expect(batch.dispositions.ledger.total == batch.sequences.upperBound - batch.sequences.lowerBound + 1)
             bodies.append(batch.body.text)
         }
         return bodies
@@ -112,17 +112,21 @@ struct BatchFormingTests {
 
     @Test func holesAreCountedWithTheirNeighbours() throws {
         var forming = BatchForming(try settings(.json), allowanceBytes: 1 << 20)
-        var backlog = Backlog(LogPosition(log: .normal, low: 1, newest: 12))
+        var backlog = Backlog(LogPosition(log: .normal, low: 3, newest: 12))
         backlog.beginRead(1)
         let record = Chunk.Record(sequence: 7, range: 0..<2, acceptedAt: nil, context: 0)
         backlog.took(
             Chunk(
                 log: .normal, epoch: 1, sequences: 3...12, bytes: Array("{}".utf8), records: [record],
-                contexts: [AcceptContext(connectionType: .wifi, closed: [])], quarantined: [3...4, 6...6],
-                purged: [5...5, 8...12]))
+                contexts: [AcceptContext(connectionType: .wifi, closed: [])],
+                disposed: [
+                    Disposition(.quarantined, 3...4), Disposition(.purged, 5...5), Disposition(.expired, 6...6),
+                    Disposition(.purged, 8...12),
+                ]))
         let batch = forming.form(from: &backlog, sentConnectionType: .none, nonce: 1)
-        #expect(batch.sequences == 1...12)
-        #expect(batch.ledger.delivered == 1 && batch.ledger.purged == 6 && batch.ledger.quarantined == 5)
+        #expect(batch.sequences == 3...12 && batch.events == 1)
+        #expect(batch.dispositions.map(\.kind) == [.quarantined, .purged, .expired, .delivered, .purged])
+        #expect(batch.dispositions.map(\.count) == [2, 1, 1, 1, 5])
         #expect(batch.hasUnmarked == false, "it waited through a restart")
     }
 

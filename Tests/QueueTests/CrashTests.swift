@@ -36,7 +36,7 @@ import Time
                 let log = logs[Int.random(in: 0...1, using: &random)]
                 let now = Instant(nanoseconds: Int64(round * 100 + turn) * 700_000_000)
                 if Bool.random(using: &random) { _ = try? bench.drain(log, to: destination) }
-                _ = bench.queue.housekeep(at: now)
+                _ = bench.queue.housekeep(at: now, age: bench.age)
                 if Bool.random(using: &random) { try? bench.queue.synchroniseCursors() }
             }
             storage.fault = nil

@@ -22,16 +22,19 @@ import Time
     @Test func theFirstDispositionWins() throws {
         let bench = try Bench(MemoryStorage())
         bench.commit(batches: [4])
-        var dead = Ledger()
-        dead.dead = 2
-        bench.queue.settle(destination: "main", log: .normal, through: 2, dead)
-        var delivered = Ledger()
-        delivered.delivered = 1
-        bench.queue.settle(destination: "main", log: .normal, through: 1, delivered)
-        bench.queue.settle(destination: "main", log: .normal, through: 2, dead)
-        #expect(bench.queue.cursor(destination: "main", log: .normal)?.ledger == dead)
-        bench.queue.settle(destination: "main", log: .normal, through: 3, delivered)
-        #expect(bench.queue.cursor(destination: "main", log: .normal)?.low == 4)
+        func settle(_ dispositions: Disposition...) {
+            bench.queue.settle(destination: "main", log: .normal, dispositions)
+        }
+        var expected = Ledger()
+        expected.dead = 2
+        settle(Disposition(.dead, 1...2))
+        settle(Disposition(.delivered, 1...1))
+        settle(Disposition(.delivered, 1...1), Disposition(.expired, 2...2))
+        #expect(bench.queue.cursor(destination: "main", log: .normal)?.ledger == expected)
+        settle(Disposition(.delivered, 1...1), Disposition(.expired, 2...3), Disposition(.evicted, 4...4))
+        (expected.expired, expected.evicted) = (1, 1)
+        #expect(bench.queue.cursor(destination: "main", log: .normal)?.ledger == expected)
+        #expect(bench.queue.cursor(destination: "main", log: .normal)?.low == 5)
         bench.checkSums()
     }
 
@@ -117,9 +120,8 @@ import Time
         for log in logs { bench.commit(log, batches: [2], length: 20) }
         for (index, name) in names.enumerated() {
             for log in logs {
-                var counts = Ledger()
-                counts.delivered = UInt64(index % 2) + 1
-                bench.queue.settle(destination: name, log: log, through: counts.delivered, counts)
+                let last = UInt64(index % 2) + 1
+                bench.queue.settle(destination: name, log: log, [Disposition(.delivered, 1...last)])
             }
         }
         try bench.restart()

@@ -143,7 +143,9 @@ import Time
         #expect(damages.map(\.sequences) == [2...2])
         #expect(storage.files.keys.contains { $0.hasPrefix("quarantine/") })
         #expect(bench.queue.takeDamages().isEmpty)
-        #expect(try bench.queue.read(.normal, from: 1, limit: 1_000)?.quarantined == [2...2])
+        #expect(
+            try bench.queue.read(.normal, for: "another", from: 1, limit: 1_000, age: 0)?.disposed
+                == [Disposition(.quarantined, 2...2)])
         #expect(bench.queue.takeDamages().isEmpty, "it is named once")
     }
 
@@ -248,10 +250,10 @@ import Time
         }
         for _ in 0..<5 {
             #expect(throws: QueueError.failed(.read, path: "/queue/" + path, offset: 0, .io)) {
-                try bench.queue.read(.normal, from: 1, limit: 1_000)
+                try bench.queue.read(.normal, for: "main", from: 1, limit: 1_000, age: 0)
             }
         }
-        let chunk = try #require(try bench.queue.read(.normal, from: 1, limit: 1_000))
-        #expect(chunk.quarantined.first == 1...1 || chunk.quarantined.first == 1...2)
+        let chunk = try #require(try bench.queue.read(.normal, for: "main", from: 1, limit: 1_000, age: 0))
+        #expect([1...1, 1...2].map { Disposition(.quarantined, $0) }.contains(chunk.disposed.first))
     }
 }

@@ -123,7 +123,7 @@ import Time
             for turn in 0..<12 {
                 bench.commit(batches: [1, 2])
                 _ = try? bench.drain()
-                _ = bench.queue.housekeep(at: Instant(nanoseconds: Int64(turn) * 2_000_000_000))
+                _ = bench.queue.housekeep(at: Instant(nanoseconds: Int64(turn) * 2_000_000_000), age: 0)
             }
             if left >= 0 { return }
             storage.fault = nil
@@ -152,7 +152,7 @@ import Time
             var refused: QueueError?
             for _ in 0..<400 where refused == nil {
                 refused = refusal(bench.commit(log, batches: [40]))
-                _ = bench.queue.housekeep(at: Instant(nanoseconds: 0))
+                _ = bench.queue.housekeep(at: Instant(nanoseconds: 0), age: 0)
             }
             guard case .full(log, let bytes, let limit) = try #require(refused) else {
                 Issue.record("\(refused as Any)")
@@ -200,7 +200,7 @@ import Time
         #expect(refusal(bench.commit(.urgent)) == nil)
         #expect(bench.queue.snapshot.storage == .full, "the normal lane is refused still")
         let now = Instant(nanoseconds: 0)
-        #expect(bench.queue.housekeep(at: now).map { $0 <= now + .seconds(1) } == true, "it is looked at again")
+        #expect(bench.queue.housekeep(at: now, age: 0).map { $0 <= now + .seconds(1) } == true, "it is looked at again")
         _ = try bench.drain()
         bench.housekeep()
         #expect(bench.queue.snapshot.storage == .good, "nobody has posted since")

@@ -45,7 +45,7 @@ import Time
             bench.batch(.normal, [bench.event(40)]), bench.batch(.normal, [bench.event(40)], context: online),
         ]
         _ = bench.queue.commit(&batches, at: WallTime(milliseconds: 1), age: 1)
-        let chunk = try #require(try bench.queue.read(.normal, from: 1, limit: 1 << 18))
+        let chunk = try #require(try bench.queue.read(.normal, for: "main", from: 1, limit: 1 << 18, age: 0))
         #expect(chunk.records.map { chunk.contexts[$0.context] } == [Bench.context, online])
         #expect(chunk.records.map(\.acceptedAt) == [WallTime(milliseconds: 5_000), WallTime(milliseconds: 5_000)])
     }
@@ -98,10 +98,10 @@ import Time
 
     @Test func nothingIsReadBeforeItIsDurable() throws {
         let bench = try Bench(MemoryStorage())
-        #expect(try bench.queue.read(.normal, from: 1, limit: 100) == nil)
+        #expect(try bench.queue.read(.normal, for: "main", from: 1, limit: 100, age: 0) == nil)
         bench.commit(batches: [2])
-        #expect(try bench.queue.read(.normal, from: 3, limit: 100) == nil)
-        #expect(try bench.queue.read(.normal, from: 2, limit: 100)?.sequences == 2...2)
+        #expect(try bench.queue.read(.normal, for: "main", from: 3, limit: 100, age: 0) == nil)
+        #expect(try bench.queue.read(.normal, for: "main", from: 2, limit: 100, age: 0)?.sequences == 2...2)
     }
 
     @Test(arguments: [512, 4_096, 65_536]) func anyBlockWillDo(block: Int) throws {
@@ -127,7 +127,9 @@ import Time
         for turn in 0..<60 {
             let sizes = (0..<Int.random(in: 1...3, using: &random)).map { _ in Int.random(in: 1...20, using: &random) }
             bench.commit(batches: sizes, length: Int.random(in: 20...700, using: &random))
-            if Int.random(in: 0..<4, using: &random) == 0 { _ = bench.queue.housekeep(at: Instant(nanoseconds: 0)) }
+            if Int.random(in: 0..<4, using: &random) == 0 {
+                _ = bench.queue.housekeep(at: Instant(nanoseconds: 0), age: 0)
+            }
             if turn % 20 == 10 { try bench.restart(clean: Bool.random(using: &random)) }
         }
         let delivery = try bench.drain(limit: 10_000)
@@ -151,6 +153,8 @@ import Time
         try bench.restart()
         #expect(bench.queue.recovery.keyed.map(\.key.low) == [1, 3])
         #expect(bench.queue.recovery.keyed.last?.id == EventID(epoch: epoch, sequence: 3))
-        #expect(try bench.queue.read(.normal, from: 1, limit: 1 << 18)?.records.first?.acceptedAt == nil)
+        #expect(
+            try bench.queue.read(.normal, for: "main", from: 1, limit: 1 << 18, age: 0)?.records.first?.acceptedAt
+                == nil)
     }
 }

@@ -115,7 +115,7 @@ import Time
         }
         try bench.restart(clean: false)
         #expect(!bench.queue.recovery.failures.isEmpty)
-        #expect(try bench.queue.read(.normal, from: 1, limit: 1_000)?.records.count == 3)
+        #expect(try bench.queue.read(.normal, for: "main", from: 1, limit: 1_000, age: 0)?.records.count == 3)
         guard case .refused(.failed(_, _, _, .readOnly)) = bench.commit().first else {
             Issue.record("committed to a read-only disk")
             return

@@ -16,6 +16,8 @@ final class Bench {
     var accepted: [LogName: [UInt64: [UInt8]]] = [:]
     /// What each destination was given, whether or not that was made durable.
     var given: [String: [LogName: [UInt64: [UInt8]]]] = [:]
+    /// The age clock, milliseconds.
+    var age: UInt64 = 20_000
     private var seed: SplitMix64
     private var number = 0
 
@@ -83,7 +85,7 @@ final class Bench {
     func commit(_ log: LogName = .normal, batches sizes: [Int] = [1], length: Int = 300) -> [CommitOutcome] {
         let events = sizes.map { size in (0..<size).map { _ in event(length) } }
         var batches = events.map { batch(log, $0) }
-        let outcomes = queue.commit(&batches, at: WallTime(milliseconds: 10_000), age: 20_000)
+        let outcomes = queue.commit(&batches, at: WallTime(milliseconds: 10_000), age: age)
         for (outcome, events) in zip(outcomes, events) {
             guard case .committed(let log, _, let first, let count) = outcome else { continue }
             #expect(count == events.count)
@@ -100,6 +102,7 @@ final class Bench {
         var events: [UInt64: [UInt8]] = [:]
         var ids: [UInt64: EventID] = [:]
         var quarantined: [UInt64] = []
+        var expired: [UInt64] = []
         var contexts: Set<AcceptContext> = []
         var chunks = 0
     }
@@ -108,10 +111,9 @@ final class Bench {
     func drain(_ log: LogName = .normal, to destination: String = "main", limit: Int = 256 * 1_024) throws -> Delivery {
         var delivery = Delivery()
         while let cursor = queue.cursor(destination: destination, log: log),
-            let chunk = try queue.read(log, from: cursor.low, limit: limit)
+            let chunk = try queue.read(log, for: destination, from: cursor.low, limit: limit, age: age)
         {
             #expect(chunk.sequences.lowerBound == cursor.low)
-            var counts = Ledger()
             var sequences: [UInt64] = []
             for record in chunk.records {
                 let event = Array(chunk.bytes[record.range])
@@ -120,16 +122,18 @@ final class Bench {
                 delivery.ids[record.sequence] = EventID(epoch: chunk.epoch, sequence: record.sequence)
                 delivery.contexts.insert(chunk.contexts[record.context])
                 sequences.append(record.sequence)
-                counts.delivered += 1
             }
-            for range in chunk.quarantined {
-                delivery.quarantined += Array(range)
-                sequences += Array(range)
-                counts.quarantined += UInt64(range.count)
+            for run in chunk.disposed {
+                sequences += Array(run.sequences)
+                switch run.kind {
+                case .quarantined: delivery.quarantined += Array(run.sequences)
+                case .expired: delivery.expired += Array(run.sequences)
+                default: Issue.record("\(run.kind)")
+                }
             }
             #expect(sequences.sorted() == Array(chunk.sequences), "a chunk accounts for each event once")
             #expect(chunk.records.map(\.sequence) == chunk.records.map(\.sequence).sorted())
-            queue.settle(destination: destination, log: log, through: chunk.sequences.upperBound, counts)
+            queue.settle(destination: destination, log: log, chunk.dispositions(of: chunk.sequences))
             delivery.chunks += 1
         }
         checkSums()
@@ -151,7 +155,7 @@ final class Bench {
         var now = Instant(nanoseconds: start)
         let end = now + .seconds(60)
         var turns = 0
-        while let next = queue.housekeep(at: now), next <= end {
+        while let next = queue.housekeep(at: now, age: age), next <= end {
             now = max(now, next)
             turns += 1
             if turns > 10_000 {

@@ -23,12 +23,12 @@ import Time
             let start = Clock.monotonicNanoseconds
             _ = bench.queue.commit(&batches, at: WallTime(milliseconds: 1), age: 1)
             writing += Clock.monotonicNanoseconds - start
-            _ = bench.queue.housekeep(at: Clock.now)
+            _ = bench.queue.housekeep(at: Clock.now, age: 0)
         }
         var sequence: UInt64 = 1
         let start = Clock.monotonicNanoseconds
-        while let chunk = try bench.queue.read(.normal, from: sequence, limit: 256 * 1_024) {
-            #expect(chunk.quarantined.isEmpty)
+        while let chunk = try bench.queue.read(.normal, for: "main", from: sequence, limit: 256 * 1_024, age: 0) {
+            #expect(chunk.disposed.isEmpty)
             sequence = chunk.sequences.upperBound + 1
         }
         #expect(sequence == UInt64(events) + 1)

@@ -22,7 +22,7 @@ extension QueueLife {
     func check(_ chunk: Chunk, low: UInt64) throws -> Ledger {
         var counts = Ledger()
         var next = low
-        let quarantined = chunk.quarantined.flatMap { Array($0) }
+        let quarantined = chunk.disposed.filter { $0.kind == .quarantined }.flatMap { Array($0.sequences) }
         let all = chunk.records.map { ($0.sequence, Optional($0)) } + quarantined.map { ($0, nil) }
         for (sequence, record) in all.sorted(by: { $0.0 < $1.0 }) {
             let name = "event \(sequence) of \(chunk.log.text)"
@@ -110,9 +110,10 @@ extension QueueLife {
     /// Reads all that some destination still waits for.
     private func readAll() throws {
         for log in QueueLife.logs {
-            let lows = QueueLife.destinations.compactMap { queue.cursor(destination: $0, log: log)?.low }
-            var next = lows.min() ?? 1
-            while let chunk = try queue.read(log, from: next, limit: 4_096) {
+            let cursors = QueueLife.destinations.map { ($0, queue.cursor(destination: $0, log: log)?.low ?? 1) }
+            guard let (destination, low) = cursors.min(by: { $0.1 < $1.1 }) else { continue }
+            var next = low
+            while let chunk = try queue.read(log, for: destination, from: next, limit: 4_096, age: 0) {
                 takeDamages()
                 _ = try check(chunk, low: next)
                 next = chunk.sequences.upperBound + 1
@@ -132,7 +133,7 @@ extension QueueLife {
             try require(cursor.queued == 0, "\(cursor.destination), \(cursor.log.text): \(cursor.queued) stay")
         }
         for _ in 0..<1_000 {
-            guard let next = queue.housekeep(at: now) else { break }
+            guard let next = queue.housekeep(at: now, age: 0) else { break }
             now = max(now, next)
         }
         try restart(after: .powerCut)

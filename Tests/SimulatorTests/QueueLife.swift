@@ -186,14 +186,14 @@ final class QueueLife {
         guard let cursor = queue.cursor(destination: destination, log: log) else { return false }
         let chunk: Chunk?
         do {
-            chunk = try queue.read(log, from: cursor.low, limit: limit)
+            chunk = try queue.read(log, for: destination, from: cursor.low, limit: limit, age: 0)
         } catch {
             if disk.hasCrashed { return false }
             throw error
         }
         guard !disk.hasCrashed, let chunk else { return false }
         takeDamages()
-        note("deliver \(destination) \(log.text) \(chunk.sequences) quarantined \(chunk.quarantined)")
+        note("deliver \(destination) \(log.text) \(chunk.sequences) disposed \(chunk.disposed)")
         let counts = try check(chunk, low: cursor.low)
         guard answered else { return true }
         let pair = Pair(destination: destination, log: log)
@@ -201,7 +201,7 @@ final class QueueLife {
         ledger += counts
         var history = histories[pair, default: History()]
         history.ledgers[chunk.sequences.upperBound + 1] = ledger
-        queue.settle(destination: destination, log: log, through: chunk.sequences.upperBound, counts)
+        queue.settle(destination: destination, log: log, chunk.dispositions(of: chunk.sequences))
         if !disk.hasCrashed { history.low = chunk.sequences.upperBound + 1 }
         histories[pair] = history
         return true
@@ -210,7 +210,7 @@ final class QueueLife {
     private func housekeep() throws {
         note("housekeep")
         for _ in 0..<Int.random(in: 1...6, using: &random) {
-            guard let next = queue.housekeep(at: now), !disk.hasCrashed else { return }
+            guard let next = queue.housekeep(at: now, age: 0), !disk.hasCrashed else { return }
             now = max(now + .milliseconds(300), min(next, now + .seconds(2)))
         }
     }

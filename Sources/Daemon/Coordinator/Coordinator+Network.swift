@@ -98,8 +98,8 @@ extension Coordinator {
             effects.append(.read(destination: name, id: id, log, from: from, limitBytes: limit))
         case .send(let request): effects.append(.send(request, units[index].reachableAddresses))
         case .cancel(let request): effects.append(.cancel(request: request))
-        case .settle(let log, let through, let ledger):
-            effects.append(.settle(destination: name, log, through: through, ledger))
+        case .settle(let log, let dispositions):
+            effects.append(.settle(destination: name, log, dispositions))
         case .proved(let address): feed(index, .proved(by: address), at: now)
         case .failed(let reason, let detail): feed(index, .failed(reason, detail), at: now)
         case .portal(let detail): feed(index, .portal(detail), at: now)

@@ -11,7 +11,7 @@ package enum CoordinatorEffect: Sendable {
     /// Read for delivery; answered by `chunk` or `readFailed`.
     case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
     /// Move a cursor.
-    case settle(destination: String, LogName, through: UInt64, Ledger)
+    case settle(destination: String, LogName, [Disposition])
     /// Ask the kernel for the way to these addresses; answered by `path`.
     case inquire(destination: String, [IPAddress])
     /// Ask the kernel for a default route; answered by `defaultRoute`.

@@ -11,6 +11,8 @@ package enum CoordinatorEvent: Sendable {
     case chunk(destination: String, read: UInt64, Chunk?)
     /// A destination's read failed.
     case readFailed(destination: String, read: UInt64)
+    /// Cursors moved by themselves.
+    case moved([CursorMove])
     /// Cursors can, or cannot, be made durable.
     case cursors(areDurable: Bool)
     /// A request ended.

@@ -6,7 +6,7 @@ internal import Queue
 enum DiskRequest: Sendable {
     case commit(ordinal: UInt64, BatchHandover)
     case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
-    case settle(destination: String, LogName, through: UInt64, Ledger)
+    case settle(destination: String, LogName, [Disposition])
     /// These are the destinations from now on.
     case destinations([String])
     /// Tell how the queue stands, after all that was asked before.
@@ -24,6 +24,8 @@ enum DiskReply: Sendable {
     case readFailed(destination: String, id: UInt64, QueueError)
     /// A read found damage that no earlier one had.
     case damaged([RecoveryReport.Damage])
+    /// Cursors moved by themselves.
+    case moved([CursorMove])
     case snapshot(QueueSnapshot)
     /// The answer to a question for how the queue stands; for each destination how long its oldest event has waited.
     case answer(QueueSnapshot, oldest: [String: Duration])

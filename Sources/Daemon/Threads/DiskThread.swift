@@ -88,7 +88,8 @@ final class DiskThread {
     /// One slice of housekeeping, and a snapshot if it is time; when to come again, nil for not by itself.
     private func housekeep(at now: Instant) -> Instant? {
         let before = (queue.condition.storage, queue.bytesOnDisk)
-        let next = queue.housekeep(at: now)
+        let next = queue.housekeep(at: now, age: age)
+        tellMoves()
         if before != (queue.condition.storage, queue.bytesOnDisk) || queue.condition.storage != shownStorage {
             snapshotIsDue = true
         }
@@ -102,7 +103,8 @@ final class DiskThread {
     private func commit(_ ordinal: UInt64, _ sealed: BatchHandover) {
         var batches = sealed.take()
         let wall = Clock.wall
-        let outcomes = queue.commit(&batches, at: wall, age: ageClock.milliseconds(at: Clock.now))
+        let outcomes = queue.commit(&batches, at: wall, age: age)
+        tellMoves()
         replies.post(.committed(ordinal: ordinal, outcomes, BatchHandover(batches)))
         snapshotIsDue = true
     }
@@ -112,8 +114,8 @@ final class DiskThread {
         switch request {
         case .commit: return
         case .read: reads.append(request)
-        case .settle(let destination, let log, let through, let ledger):
-            queue.settle(destination: destination, log: log, through: through, ledger)
+        case .settle(let destination, let log, let dispositions):
+            queue.settle(destination: destination, log: log, dispositions)
             snapshotIsDue = true
         case .destinations(let names):
             queue.use(destinations: names)
@@ -126,7 +128,8 @@ final class DiskThread {
     private func read(_ request: DiskRequest) {
         guard case .read(let destination, let id, let log, let from, let limit) = request else { return }
         do throws(QueueError) {
-            replies.post(.chunk(destination: destination, id: id, try queue.read(log, from: from, limit: limit)))
+            let chunk = try queue.read(log, for: destination, from: from, limit: limit, age: age)
+            replies.post(.chunk(destination: destination, id: id, chunk))
         } catch {
             replies.post(.readFailed(destination: destination, id: id, error))
         }
@@ -134,8 +137,16 @@ final class DiskThread {
         if !damages.isEmpty { replies.post(.damaged(damages)) }
     }
 
+    /// Tells of cursors that moved by themselves, before anything is told of what was read behind them.
+    private func tellMoves() {
+        let moves = queue.takeMoves()
+        if !moves.isEmpty { replies.post(.moved(moves)) }
+    }
+
+    private var age: UInt64 { ageClock.milliseconds(at: Clock.now) }
+
     private func oldestAges() -> [String: Duration] {
-        let age = ageClock.milliseconds(at: Clock.now)
+        let age = age
         let ages = Set(queue.snapshot.cursors.map(\.destination)).map { name in
             (name, queue.oldestAge(of: name, at: age).map { Duration.milliseconds($0) })
         }

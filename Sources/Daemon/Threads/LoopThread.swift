@@ -140,8 +140,8 @@ final class LoopThread {
         case .commit(let ordinal, let batches): requests.post(.commit(ordinal: ordinal, batches))
         case .read(let destination, let id, let log, let from, let limit):
             requests.post(.read(destination: destination, id: id, log, from: from, limitBytes: limit))
-        case .settle(let destination, let log, let through, let ledger):
-            requests.post(.settle(destination: destination, log, through: through, ledger))
+        case .settle(let destination, let log, let dispositions):
+            requests.post(.settle(destination: destination, log, dispositions))
         case .inquire(let destination, let addresses):
             if let verdict = network.verdict(to: addresses) { tell(.path(destination: destination, verdict)) }
         case .inquireDefault(let destination):
@@ -169,6 +169,7 @@ final class LoopThread {
             report(error)
             tell(.readFailed(destination: destination, read: id))
         case .damaged(let damages): report(damages)
+        case .moved(let moves): tell(.moved(moves))
         case .snapshot(let snapshot): took(snapshot)
         case .answer(let snapshot, let oldest):
             oldestAges = oldest

@@ -61,7 +61,7 @@ struct Backlog: Sendable {
     }
 
     mutating func took(_ chunk: Chunk) {
-        precondition(chunk.sequences.lowerBound >= unread)
+        precondition(chunk.sequences.lowerBound == unread)
         read = nil
         unread = chunk.sequences.upperBound + 1
         aheadBytes += chunk.bytes.count
@@ -93,9 +93,9 @@ struct Backlog: Sendable {
         read = nil
     }
 
+    /// Everything up to `last` is settled; nothing happens where that is so already.
     mutating func settle(through last: UInt64) {
-        precondition(last >= low)
-        low = last + 1
+        low = max(low, last + 1)
         marks.settle(below: low)
     }
 }

@@ -8,7 +8,9 @@ struct Batch: Sendable {
     /// All sequence numbers that it accounts for.
     let sequences: ClosedRange<UInt64>
     /// What becomes of them once it is acknowledged.
-    let ledger: Ledger
+    let dispositions: [Disposition]
+    /// How many events it carries.
+    let events: Int
     let body: [UInt8]
     /// True where one of its events carries no mark.
     let hasUnmarked: Bool

@@ -11,8 +11,8 @@ package enum DeliveryEffect: Sendable {
     case send(OutgoingRequest)
     /// End a request, whose outcome no longer matters.
     case cancel(request: UInt64)
-    /// Everything up to a sequence number of a log is settled; the ledger counts what is new.
-    case settle(LogName, through: UInt64, Ledger)
+    /// This became of events of a log, in order; some may have been disposed of before.
+    case settle(LogName, [Disposition])
     /// To reachability: the destination itself answered, at this address where it is known.
     case proved(by: IPAddress?)
     /// To reachability: no answer came.

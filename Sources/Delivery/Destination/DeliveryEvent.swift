@@ -9,6 +9,8 @@ package enum DeliveryEvent: Sendable {
     case chunk(read: UInt64, Chunk?)
     /// The log could not be read.
     case readFailed(read: UInt64)
+    /// The cursor moved by itself.
+    case moved(CursorMove)
     /// A request ended; ignored where it was cancelled.
     case answered(request: UInt64, TransportOutcome)
     /// `Destination.deadline` has come.

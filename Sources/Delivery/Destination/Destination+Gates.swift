@@ -111,7 +111,7 @@ extension Destination {
     /// Counts a batch that is about to be settled while cursors cannot be made durable.
     mutating func countUndurable(_ batch: Batch, at now: Instant, _ effects: inout [DeliveryEffect]) {
         guard var sum = undurable else { return }
-        sum.events += batch.ledger.delivered
+        sum.events += UInt64(batch.events)
         sum.bytes += batch.body.count
         undurable = sum
         if sum.events >= Self.undurableEvents || sum.bytes >= Self.undurableBytes {

@@ -35,6 +35,7 @@ extension Destination {
     /// Sends, settles and reads what can be now.
     mutating func advance(at now: Instant, _ effects: inout [DeliveryEffect]) {
         guard !isStopped else { return }
+        dropSettled()
         if check == .wanted { beginCheck(at: now, &effects) }
         guard permission != .none, blockingGate == nil, (wait.map { $0.until <= now } ?? true) else { return }
         if stage == .first, isDrained { stage = .open }
@@ -61,7 +62,7 @@ extension Destination {
                 guard let batch = prepared ?? formNext(place, at: now, &effects) else { return false }
                 places[place].batch = batch
             }
-            if places[place].batch?.ledger.delivered == 0 {
+            if places[place].batch?.events == 0 {
                 settle(place, at: now, &effects)
             } else {
                 send(place, at: now, &effects)
@@ -140,20 +141,22 @@ extension Destination {
         guard let batch = places[place].batch.take(),
             let index = backlogs.firstIndex(where: { $0.log == batch.log })
         else { preconditionFailure("nothing to settle") }
-        precondition(backlogs[index].low == batch.sequences.lowerBound)
+        precondition(backlogs[index].low >= batch.sequences.lowerBound)
         backlogs[index].settle(through: batch.sequences.upperBound)
-        effects.append(.settle(batch.log, through: batch.sequences.upperBound, batch.ledger))
-        advanceRun(by: batch.ledger.delivered, at: now, &effects)
+        effects.append(.settle(batch.log, batch.dispositions))
+        advanceRun(by: UInt64(batch.events), at: now, &effects)
         return batch
     }
 
     /// Lets go of what is read and prepared, so that it is formed anew, with the marks of now.
     mutating func reform() {
         for place in places.indices { places[place].prepared = nil }
-        for index in backlogs.indices {
-            let kept = places.compactMap(\.batch).first { $0.log == backlogs[index].log }
-            backlogs[index].rewind(to: kept.map { $0.sequences.upperBound + 1 } ?? backlogs[index].low)
-        }
+        for index in backlogs.indices { reform(index) }
+    }
+
+    mutating func reform(_ index: Int) {
+        let kept = places.compactMap(\.batch).first { $0.log == backlogs[index].log }
+        backlogs[index].rewind(to: max(backlogs[index].low, kept.map { $0.sequences.upperBound + 1 } ?? 0))
     }
 
     mutating func newID() -> UInt64 {
@@ -166,13 +169,15 @@ extension Destination {
         run = FlushRun(began: now, targets: backlogs.map { ($0.log, $0.newest) })
     }
 
-    private mutating func advanceRun(by events: UInt64, at now: Instant, _ effects: inout [DeliveryEffect]) {
+    mutating func advanceRun(by events: UInt64, at now: Instant, _ effects: inout [DeliveryEffect]) {
         guard var current = run else { return }
         current.events += events
         let isOver = current.targets.allSatisfy { target in
             backlogs.contains { $0.log == target.log && $0.low > target.newest }
         }
         run = isOver ? nil : current
-        if isOver { effects.append(.notice(.flushed(events: current.events, over: now - current.began))) }
+        if isOver, current.events > 0 {
+            effects.append(.notice(.flushed(events: current.events, over: now - current.began)))
+        }
     }
 }

@@ -108,6 +108,7 @@ package struct Destination: Sendable {
         case .available(let log, let newest): extend(log, to: newest)
         case .chunk(let id, let chunk): tookChunk(chunk, read: id, at: now)
         case .readFailed(let id): tookChunk(nil, read: id, at: now)
+        case .moved(let move): moved(move, at: now, &effects)
         case .answered(let id, let outcome): answered(id, outcome, at: now, &effects)
         case .timer: break
         case .checkDue: checkDue(&effects)

@@ -12,6 +12,18 @@ package struct Ledger: Hashable, Sendable {
     /// All that is settled.
     package var total: UInt64 { delivered + dead + expired + evicted + purged + quarantined }
 
+    /// Counts events of one kind.
+    package mutating func count(_ events: UInt64, as kind: Disposition.Kind) {
+        switch kind {
+        case .delivered: delivered += events
+        case .dead: dead += events
+        case .expired: expired += events
+        case .evicted: evicted += events
+        case .purged: purged += events
+        case .quarantined: quarantined += events
+        }
+    }
+
     /// Adds the counts of another.
     package static func += (left: inout Ledger, right: Ledger) {
         left.delivered += right.delivered

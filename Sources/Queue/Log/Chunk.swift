@@ -24,19 +24,17 @@ package struct Chunk: Sendable {
     package let log: LogName
     /// The epoch of its segment, for the events' ids.
     package let epoch: UInt64
-    /// All sequence numbers that it accounts for: those of `records`, of `quarantined` and of `purged`.
+    /// All sequence numbers that it accounts for: each is in `records` or in `disposed`.
     package let sequences: ClosedRange<UInt64>
     package let bytes: [UInt8]
     package let records: [Record]
     package let contexts: [AcceptContext]
-    /// Sequence numbers whose bytes cannot be read, in order.
-    package let quarantined: [ClosedRange<UInt64>]
-    /// Sequence numbers that were purged, in order.
-    package let purged: [ClosedRange<UInt64>]
+    /// What is not to be sent, in order.
+    package let disposed: [Disposition]
 
     package init(
         log: LogName, epoch: UInt64, sequences: ClosedRange<UInt64>, bytes: [UInt8], records: [Record],
-        contexts: [AcceptContext], quarantined: [ClosedRange<UInt64>] = [], purged: [ClosedRange<UInt64>] = []
+        contexts: [AcceptContext], disposed: [Disposition] = []
     ) {
         self.log = log
         self.epoch = epoch
@@ -44,7 +42,20 @@ package struct Chunk: Sendable {
         self.bytes = bytes
         self.records = records
         self.contexts = contexts
-        self.quarantined = quarantined
-        self.purged = purged
+        self.disposed = disposed
+    }
+
+    /// What becomes of a part of `sequences` once its records are delivered.
+    package func dispositions(of part: ClosedRange<UInt64>) -> [Disposition] {
+        var all: [Disposition] = []
+        var next = part.lowerBound
+        for run in disposed where run.sequences.overlaps(part) {
+            let sequences = run.sequences.clamped(to: part)
+            if next < sequences.lowerBound { all.extend(.delivered, next...sequences.lowerBound - 1) }
+            all.extend(run.kind, sequences)
+            next = sequences.upperBound + 1
+        }
+        if next <= part.upperBound { all.extend(.delivered, next...part.upperBound) }
+        return all
     }
 }

@@ -34,7 +34,7 @@ struct ReadPlace {
             window.bytesRead - (start ?? window.bytesRead) < most
         {
             // The search for the first event does not count.
-            if start == nil, records != nil { start = window.bytesRead }
+            if start == nil, !chunk.isEmpty { start = window.bytesRead }
             guard records != nil else {
                 try enterBatch(&chunk, through: end)
                 continue
@@ -47,7 +47,7 @@ struct ReadPlace {
             case .record(let found, let index, let length):
                 guard found >= sequence else { continue }
                 chunk.note(context)
-                chunk.append(window.bytes, at: index, length: length, sequence: found)
+                chunk.append(window.bytes, at: index, length: length, sequence: found, madeDurableAt: age)
                 sequence = found + 1
             case .damaged(let found, let bytes):
                 guard found.upperBound >= sequence else { continue }
@@ -67,7 +67,7 @@ struct ReadPlace {
             let (found, index, length) = walk.next(in: bytes, from: start)
         {
             guard found >= sequence else { continue }
-            chunk.append(bytes, at: index, length: length, sequence: found)
+            chunk.append(bytes, at: index, length: length, sequence: found, madeDurableAt: age)
             sequence = found + 1
         }
         records = walk
@@ -134,6 +134,7 @@ struct ChunkBuilder {
 
     /// Bytes of events that are aimed at.
     let limit: Int
+    let expiry: Expiry
     var epoch: UInt64 = 0
     /// The age clock when its first event was made durable, in milliseconds.
     var age: UInt64 = 0
@@ -141,8 +142,22 @@ struct ChunkBuilder {
     private(set) var records: [Chunk.Record] = []
     private(set) var contexts: [AcceptContext] = []
     var lost: [Lost] = []
+    /// What is not lost and not to be sent, in order.
+    private var settled: [Disposition] = []
 
-    init(limit: Int) { self.limit = limit }
+    init(limit: Int, expiry: Expiry) {
+        self.limit = limit
+        self.expiry = expiry
+    }
+
+    var isEmpty: Bool { records.isEmpty && lost.isEmpty && settled.isEmpty }
+
+    /// All that is not to be sent, in order.
+    var disposed: [Disposition] {
+        guard !lost.isEmpty else { return settled }
+        let all = settled + lost.map { Disposition(.quarantined, $0.sequences) }
+        return all.sorted { $0.sequences.lowerBound < $1.sequences.lowerBound }
+    }
 
     /// The events added from now on have this context.
     mutating func note(_ context: AcceptContext) {
@@ -150,7 +165,13 @@ struct ChunkBuilder {
     }
 
     /// Adds the event whose record begins at `index` of `source`.
-    mutating func append(_ source: borrowing [UInt8], at index: Int, length: Int, sequence: UInt64) {
+    mutating func append(
+        _ source: borrowing [UInt8], at index: Int, length: Int, sequence: UInt64, madeDurableAt start: UInt64
+    ) {
+        let timeToLive = source.loadLittleEndian(at: index + 24, as: UInt32.self)
+        guard !expiry.isOver(madeDurableAt: start, timeToLive: timeToLive) else {
+            return settled.extend(.expired, sequence...sequence)
+        }
         if bytes.count >= Self.fewBytes, bytes.capacity < limit {
             bytes.reserveCapacity(limit + Self.fewBytes)
             records.reserveCapacity(limit / (bytes.count / records.count) + 1)
@@ -181,7 +202,8 @@ struct ChunkBuilder {
                     acceptedAt: each.acceptedAt, context: firstContext + each.context))
         }
         records.sort { $0.sequence < $1.sequence }
-        let found = other.records.map(\.sequence)
+        settled = (settled + other.settled).sorted { $0.sequences.lowerBound < $1.sequences.lowerBound }
+        let found = (other.records.map(\.sequence) + other.settled.flatMap { Array($0.sequences) }).sorted()
         lost = lost.flatMap { each in
             var rest: [Lost] = []
             var start = each.sequences.lowerBound

@@ -6,7 +6,7 @@ internal import Time
 enum DiskWork {
     case commit(ordinal: UInt64, BatchHandover)
     case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
-    case settle(destination: String, LogName, through: UInt64, Ledger)
+    case settle(destination: String, LogName, [Disposition])
     case stop
 }
 
@@ -44,8 +44,9 @@ extension SimulatedProcess {
             reply(.cursors(areDurable: !cursorsFail))
         }
         if !diskWaiting.isEmpty || !diskReads.isEmpty { return planDisk(after: world.diskDelay()) }
-        let next = queue.housekeep(at: world.now)
+        let next = queue.housekeep(at: world.now, age: age)
         guard !world.endsByDisk() else { return }
+        tellMoves()
         if let next { planDisk(after: max(next - world.now, world.diskDelay())) }
     }
 
@@ -53,8 +54,8 @@ extension SimulatedProcess {
         switch work {
         case .commit: return
         case .read: diskReads.append(work)
-        case .settle(let destination, let log, let through, let ledger):
-            queue.settle(destination: destination, log: log, through: through, ledger)
+        case .settle(let destination, let log, let dispositions):
+            queue.settle(destination: destination, log: log, dispositions)
             guard !world.disk.hasCrashed else { return }
             world.promise.cursorMoved(destination, log, queue, at: world.now)
         case .stop:
@@ -65,19 +66,28 @@ extension SimulatedProcess {
 
     private func commit(_ ordinal: UInt64, _ sealed: BatchHandover) {
         var batches = sealed.take()
-        let age = UInt64(world.now.nanoseconds / 1_000_000)
         let outcomes = queue.commit(&batches, at: world.wall, age: age)
+        tellMoves()
         reply(.committed(ordinal: ordinal, outcomes, BatchHandover(batches)))
     }
 
     private func read(_ work: DiskWork) {
         guard case .read(let destination, let id, let log, let from, let limit) = work else { return }
         do throws(QueueError) {
-            reply(.chunk(destination: destination, read: id, try queue.read(log, from: from, limit: limit)))
+            let chunk = try queue.read(log, for: destination, from: from, limit: limit, age: age)
+            reply(.chunk(destination: destination, read: id, chunk))
         } catch {
             reply(.readFailed(destination: destination, read: id))
         }
     }
+
+    private func tellMoves() {
+        let moves = queue.takeMoves()
+        if !moves.isEmpty { reply(.moved(moves)) }
+    }
+
+    /// The age clock, milliseconds.
+    private var age: UInt64 { UInt64(world.now.nanoseconds / 1_000_000) }
 
     /// Tells the loop's thread; one after the other.
     private func reply(_ event: CoordinatorEvent) {

@@ -109,8 +109,8 @@ final class SimulatedProcess {
         case .commit(let ordinal, let batches): postToDisk(.commit(ordinal: ordinal, batches))
         case .read(let destination, let id, let log, let from, let limit):
             postToDisk(.read(destination: destination, id: id, log, from: from, limitBytes: limit))
-        case .settle(let destination, let log, let through, let ledger):
-            postToDisk(.settle(destination: destination, log, through: through, ledger))
+        case .settle(let destination, let log, let dispositions):
+            postToDisk(.settle(destination: destination, log, dispositions))
         case .inquire(let destination, let addresses):
             let verdict = world.network.verdict(to: addresses)
             world.promise.heard(verdict, destination, isDefaultOnly: false)

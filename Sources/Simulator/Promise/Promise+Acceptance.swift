@@ -132,9 +132,10 @@ extension Promise {
             require(accepted >= lastTold, "\(log.text): \(accepted) found of \(last), \(lastTold) were promised")
         }
         for log in logs {
-            let lows = settings.destinations.compactMap { queue.cursor(destination: $0.name, log: log.name)?.low }
-            let low = lows.min() ?? 1
-            let found = read(queue, log.name, from: low)
+            let names = settings.destinations.map(\.name)
+            let cursors = names.map { ($0, queue.cursor(destination: $0, log: log.name)?.low ?? 1) }
+            let (name, low) = cursors.min { $0.1 < $1.1 } ?? ("", 1)
+            let found = read(queue, log.name, for: name, from: low)
             for (sequence, event) in numbers[log.name] ?? [:] where sequence >= low && found[sequence] != event {
                 require(!told.contains(event), "\(log.name.text): \(event), number \(sequence), is lost")
                 ids[event] = nil
@@ -145,11 +146,11 @@ extension Promise {
         }
     }
 
-    private func read(_ queue: Queue, _ log: LogName, from low: UInt64) -> [UInt64: Int] {
+    private func read(_ queue: Queue, _ log: LogName, for name: String, from low: UInt64) -> [UInt64: Int] {
         var found: [UInt64: Int] = [:]
         var next = low
         do throws(QueueError) {
-            while let chunk = try queue.read(log, from: next, limit: 8_192) {
+            while let chunk = try queue.read(log, for: name, from: next, limit: 8_192, age: 0) {
                 for record in chunk.records {
                     let bytes = Array(chunk.bytes[record.range])
                     guard let event = SentEvent.number(bytes), posts[event]?.bytes == bytes else {

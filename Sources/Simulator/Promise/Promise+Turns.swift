@@ -41,8 +41,10 @@ extension Promise {
     /// A cursor moves after a 2xx, past what that request carried, and at no other time.
     private func checkSettling(_ effects: [CoordinatorEffect]) {
         var isSettled = false
-        for case .settle(let name, let log, let through, let ledger) in effects {
+        for case .settle(let name, let log, let dispositions) in effects {
             let low = tracks[name]?.low[log] ?? 1
+            let ledger = dispositions.ledger
+            let through = dispositions.last?.sequences.upperBound ?? 0
             guard through >= low, ledger.total == through + 1 - low else {
                 require(false, "\(name), \(log.text): settled through \(through) from \(low) with \(ledger)")
                 return

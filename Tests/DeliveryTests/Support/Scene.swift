@@ -158,10 +158,10 @@ struct Scene {
         let last = min(from + 24, UInt64(contexts.count))
         var bytes: [UInt8] = []
         var records: [Chunk.Record] = []
-        var quarantined: [ClosedRange<UInt64>] = []
+        var disposed: [Disposition] = []
         for sequence in from...last {
             if damaged[log]?.contains(sequence) ?? false {
-                quarantined.append(sequence...sequence)
+                disposed.extend(.quarantined, sequence...sequence)
                 continue
             }
             let start = bytes.count
@@ -172,7 +172,7 @@ struct Scene {
         }
         return Chunk(
             log: log, epoch: 0xE, sequences: from...last, bytes: bytes, records: records,
-            contexts: Array(contexts[Int(from) - 1..<Int(last)]), quarantined: quarantined)
+            contexts: Array(contexts[Int(from) - 1..<Int(last)]), disposed: disposed)
     }
 
     private mutating func take(_ effect: DeliveryEffect) {
@@ -182,11 +182,7 @@ struct Scene {
         case .cancel(let id):
             #expect(flights.contains { $0.request.id == id }, "cancelled what is not in flight")
             flights.removeAll { $0.request.id == id }
-        case .settle(let log, let through, let ledger):
-            let before = settled[log] ?? 0
-            #expect(through > before && ledger.total == through - before, "\(log) to \(through) after \(before)")
-            settled[log] = through
-            ledgers[log, default: Ledger()] += ledger
+        case .settle(let log, let dispositions): settle(log, dispositions)
         case .proved: proofs += 1
         case .failed(let reason, _):
             failures.append(reason)
@@ -199,6 +195,20 @@ struct Scene {
             checksToSend = 0
         case .gatesChanged: gateChanges += 1
         case .notice(let notice): notices.append(notice)
+        }
+    }
+
+    /// As the queue does it: what was settled before stays as it was.
+    private mutating func settle(_ log: LogName, _ dispositions: [Disposition]) {
+        var next = dispositions.first?.sequences.lowerBound ?? 1
+        for disposition in dispositions {
+            #expect(disposition.sequences.lowerBound == next, "\(log): \(dispositions)")
+            next = disposition.sequences.upperBound + 1
+            let before = settled[log] ?? 0
+            guard next - 1 > before else { continue }
+            #expect(disposition.sequences.lowerBound <= before + 1, "\(log): \(dispositions) after \(before)")
+            settled[log] = next - 1
+            ledgers[log, default: Ledger()].count(next - 1 - before, as: disposition.kind)
         }
     }
 
