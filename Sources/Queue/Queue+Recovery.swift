@@ -5,13 +5,15 @@ internal import Time
 extension Queue {
     private static let maximumKeyed = 65_536
     private static let ownEntries = [
-        "FORMAT", "FORMAT.new", "LOCK", "cursors", "cursors.new", LogState.folder, Quarantine.folder, "lost+found",
+        "FORMAT", "FORMAT.new", "LOCK", "cursors", "cursors.new", LogState.folder, Quarantine.folder,
+        DeadLetterStore.folder, "lost+found",
     ]
 
     /// Brings logs and cursors to where the last run left them.
     func recover(names: [String]) {
         recovery.strays += names.filter { !Self.ownEntries.contains($0) }
         if names.contains(LogState.folder) { recoverLogs() }
+        recoverLetters()
         recoverCursors()
         recovery.keyed.removeFirst(max(0, recovery.keyed.count - Self.maximumKeyed))
     }
@@ -59,6 +61,10 @@ extension Queue {
         let names = try attempt(.list, log.folder) { () throws(Errno) in try storage.names(in: log.folder) }
         for text in names where text != SpareSegment.name {
             let path = log.folder + "/" + text
+            if text == SegmentRewrite.name {
+                try storage.unlinkIfThere(path)
+                continue
+            }
             guard let name = SegmentName(text: text) else {
                 recovery.strays.append(path)
                 continue
@@ -167,11 +173,17 @@ extension Queue {
             for reset in addCursors(to: log) where wasLost { recovery.cursorsReset.append(reset) }
         }
         recovery.cursorsReset.sort { ($0.destination, $0.log.text) < ($1.destination, $1.log.text) }
+        reconcileLetters()
         if unwrittenFormat == nil { cursorFile.renew() }
-        do throws(QueueError) { try cursorFile.synchronise() } catch { recovery.failures.append(error) }
+        do throws(QueueError) {
+            try cursorFile.synchronise()
+            try finishLetters()
+        } catch {
+            recovery.failures.append(error)
+        }
     }
 
-    private func noteMissingTail(_ log: LogState, _ sequences: ClosedRange<UInt64>) {
+    func noteMissingTail(_ log: LogState, _ sequences: ClosedRange<UInt64>) {
         guard recovery.damages.count < RecoveryReport.maximumDamages else { return }
         recovery.damages.append(
             RecoveryReport.Damage(

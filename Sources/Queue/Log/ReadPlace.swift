@@ -49,6 +49,10 @@ struct ReadPlace {
                 chunk.note(context)
                 chunk.append(window.bytes, at: index, length: length, sequence: found, madeDurableAt: age)
                 sequence = found + 1
+            case .hole(let found):
+                guard found >= sequence else { continue }
+                chunk.dispose(of: found, as: .purged)
+                sequence = found + 1
             case .damaged(let found, let bytes):
                 guard found.upperBound >= sequence else { continue }
                 lose(found.clamped(to: sequence...end), bytes, &chunk)
@@ -135,6 +139,8 @@ struct ChunkBuilder {
     /// Bytes of events that are aimed at.
     let limit: Int
     let expiry: Expiry
+    /// Events that are dead letters already.
+    let buried: Set<UInt64>
     var epoch: UInt64 = 0
     /// The age clock when its first event was made durable, in milliseconds.
     var age: UInt64 = 0
@@ -145,9 +151,10 @@ struct ChunkBuilder {
     /// What is not lost and not to be sent, in order.
     private var settled: [Disposition] = []
 
-    init(limit: Int, expiry: Expiry) {
+    init(limit: Int, expiry: Expiry, buried: Set<UInt64> = []) {
         self.limit = limit
         self.expiry = expiry
+        self.buried = buried
     }
 
     var isEmpty: Bool { records.isEmpty && lost.isEmpty && settled.isEmpty }
@@ -168,9 +175,10 @@ struct ChunkBuilder {
     mutating func append(
         _ source: borrowing [UInt8], at index: Int, length: Int, sequence: UInt64, madeDurableAt start: UInt64
     ) {
+        guard buried.isEmpty || !buried.contains(sequence) else { return dispose(of: sequence, as: .dead) }
         let timeToLive = source.loadLittleEndian(at: index + 24, as: UInt32.self)
         guard !expiry.isOver(madeDurableAt: start, timeToLive: timeToLive) else {
-            return settled.extend(.expired, sequence...sequence)
+            return dispose(of: sequence, as: .expired)
         }
         if bytes.count >= Self.fewBytes, bytes.capacity < limit {
             bytes.reserveCapacity(limit + Self.fewBytes)
@@ -185,6 +193,11 @@ struct ChunkBuilder {
                 sequence: sequence, range: start..<bytes.count,
                 acceptedAt: wall == RecordLayout.noWallTime ? nil : WallTime(milliseconds: wall),
                 context: contexts.count - 1))
+    }
+
+    /// Notes an event that is not to be sent.
+    mutating func dispose(of sequence: UInt64, as kind: Disposition.Kind) {
+        settled.extend(kind, sequence...sequence)
     }
 
     /// Takes over what another reader found of the lost events, if it is of the epoch of those that are there.

@@ -14,6 +14,13 @@ package enum RecordLayout {
     package static let headerSize = 48
     package static let noWallTime = Int64.min
     package static let allDestinations: UInt32 = 0
+    /// The bit of the mask that tells a hole.
+    static let hole: UInt32 = 1 << 31
+
+    /// True where the record whose header begins at `index` is a hole.
+    static func isHole(_ bytes: borrowing [UInt8], at index: Int) -> Bool {
+        bytes.loadLittleEndian(at: index + 28, as: UInt32.self) & hole != 0
+    }
 
     /// Header, event and padding, in bytes.
     package static func size(ofEvent length: Int) -> Int { roundedUp(headerSize + length, to: 8) }

@@ -109,6 +109,8 @@ struct SegmentScan {
                 guard key != .none else { continue }
                 let id = EventID(epoch: header.epoch, sequence: sequence)
                 keyed.append(RecoveryReport.Keyed(log: log, key: key, id: id))
+            case .hole(let sequence):
+                lastGood = sequence
             case .damaged(let sequences, let bytes):
                 bad.append((sequences, bytes))
             }
