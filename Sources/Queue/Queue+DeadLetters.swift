@@ -178,8 +178,7 @@ extension Queue {
                 recovery.strays.append(name.path(.letter))
                 continue
             }
-            noteMissingTail(log, log.last + 1...name.sequence)
-            log.last = name.sequence
+            pass(log.last + 1...name.sequence, lostBy: log)
         }
     }
 

@@ -2,7 +2,7 @@ internal import Bytes
 internal import Posix
 
 extension Queue {
-    /// Segments before the one that holds an event in which a commit made again may have left it, too.
+    /// So many segments before the one that holds an event are looked at for copies, and more where there was one.
     private static let earlierCopies = 2
 
     /// Takes everything out of a log, its dead letters as well; it is gone from the disk when this returns.
@@ -59,7 +59,8 @@ extension Queue {
 
     /// Takes events out, their dead letters as well; they are gone from the disk when this returns.
     ///
-    /// Each becomes a hole, which counts as purged when a cursor passes it. How many some destination still had; what was delivered to all before is gone as well where its segment is still there.
+    /// Each becomes a hole, which counts as purged when a cursor passes it. How many some destination still had; what
+    /// was delivered to all is gone as well where its segment is still there.
     ///
     /// - Throws: `failed`; then some may be gone, and the next call goes on.
     package func purge(ids: [EventID]) throws(QueueError) -> UInt64 {
@@ -70,8 +71,12 @@ extension Queue {
             guard !wanted.isEmpty else { continue }
             makeHoles(of: wanted, inKeptOf: log)
             var holes: Set<EventID> = []
-            for index in segments(of: log, holding: wanted) {
-                holes.formUnion(try makeHoles(of: wanted, in: index, of: log))
+            var due = segments(of: log, holding: wanted)
+            while let index = due.popLast() {
+                let found = try makeHoles(of: wanted, in: index, of: log)
+                holes.formUnion(found)
+                // Each start commits the newest events again, so that there may be a row of copies.
+                if !found.isEmpty, index > 0, due.last != index - 1 { due.append(index - 1) }
             }
             if !holes.isEmpty {
                 // Also where an earlier call failed after it had made them.
@@ -88,7 +93,7 @@ extension Queue {
         return UInt64(purged.count)
     }
 
-    /// Indices of the segments in which the events may be.
+    /// Indices of the segments in which the events may be, in order, but for those before in which their copies may be.
     private func segments(of log: LogState, holding ids: Set<EventID>) -> [Int] {
         let newest = ids.compactMap { log.index(holding: $0.sequence) }
         return Set(newest.flatMap { max(0, $0 - Self.earlierCopies)...$0 }).sorted()
@@ -99,7 +104,8 @@ extension Queue {
         var first = log.last + 1 - log.kept.reduce(0) { $0 + UInt64($1.count) }
         for index in log.kept.indices {
             let count = UInt64(log.kept[index].count)
-            for id in ids where id.epoch == log.epoch && id.sequence >= first && id.sequence < first + count {
+            let epoch = log.kept[index].origin?.epoch ?? log.epoch
+            for id in ids where id.epoch == epoch && id.sequence >= first && id.sequence < first + count {
                 log.kept[index].makeHole(at: Int(id.sequence - first))
             }
             first += count
@@ -118,7 +124,7 @@ extension Queue {
             window.attach(source, end: size, isTolerant: false)
             defer { window.detach() }
             return try SegmentRewrite(
-                window, segment: segment.id, seal: identity.seal, size: size, validLength: validLength, events: ids)
+                window, segment, seal: identity.seal, size: size, validLength: validLength, events: ids)
         }
         guard !rewrite.patches.isEmpty else { return rewrite.holes }
         if try roomToGrow(log.name) < size { for log in logsInOrder where log.spare != nil { dropSpare(of: log) } }

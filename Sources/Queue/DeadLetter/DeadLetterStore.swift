@@ -124,7 +124,7 @@ extension DeadLetterStore {
                 }
                 folders.insert(path)
                 do throws(QueueError) {
-                    for text in try list(path) ?? [] { try take(text, of: destination, &report) }
+                    for text in try list(path) ?? [] { take(text, of: destination, &report) }
                 } catch {
                     unlisted?.insert(destination)
                     report.failures.append(error)
@@ -145,21 +145,21 @@ extension DeadLetterStore {
         }
     }
 
-    private func take(_ text: String, of destination: String, _ report: inout RecoveryReport) throws(QueueError) {
+    private func take(_ text: String, of destination: String, _ report: inout RecoveryReport) {
         let path = Self.folder + "/" + destination + "/" + text
         let suffix = DeadLetterName.newSuffix
         if text.hasSuffix(suffix),
             DeadLetterName.read(text.dropLast(suffix.count) + ".letter", of: destination) != nil
         {
-            return try storage.unlinkIfThere(path)
+            return (try? storage.unlink(path)) ?? ()
         }
         guard let (name, state) = DeadLetterName.read(text, of: destination),
             let status = try? storage.status(of: path), status.kind == .regular
         else { return report.strays.append(path) }
         // A letter that came back from its retry may have left that behind.
         switch (stage(of: name), state) {
-        case (.waiting, _): return try storage.unlinkIfThere(path)
-        case (.delivered, _): try storage.unlinkIfThere(name.path(.done))
+        case (.waiting, _): return (try? storage.unlink(path)) ?? ()
+        case (.delivered, _): try? storage.unlink(name.path(.done))
         default: break
         }
         enter(name, .waiting, room: roundedUp(status.size, to: Self.page))

@@ -39,6 +39,10 @@ internal import Time
 struct BatchHeader: Equatable {
     static let size = 128
     static let trailerSize = 136
+    /// Where the copy of the header stands in the trailer.
+    static let trailerHeader = 4
+    /// A header of which more bytes have changed is not recognised any more.
+    private static let fewBytes = 8
     static let tableEntrySize = 8
     static let committedAgain: UInt16 = 1
     private static let magic: UInt32 = 0x3142_5055
@@ -71,7 +75,7 @@ struct BatchHeader: Equatable {
     /// The last sequence number; `first - 1` in a batch without events.
     var last: UInt64 { first + UInt64(count) - 1 }
     /// What the checksum of a record begins from.
-    var recordSeed: UInt32 { UInt32(truncatingIfNeeded: segment ^ number) }
+    var recordSeed: UInt32 { RecordLayout.seed(segment: segment, number: number, epoch: epoch) }
 
     /// The size of a batch, bytes.
     static func size(context: Int, events: Int, records: Int, block: Int) -> Int {
@@ -106,6 +110,16 @@ struct BatchHeader: Equatable {
 }
 
 extension BatchHeader {
+    /// True where it stands at `offset` of `bytes` with few bytes changed; an older one of another segment does not.
+    func isRecognisable(in bytes: [UInt8], at offset: Int, seal: UInt32) -> Bool {
+        var own = [UInt8](repeating: 0, count: Self.size)
+        var trailer: [UInt8] = []
+        encode(over: &own, onto: &trailer, seal: seal)
+        let isOfSegment = own[8..<16] == bytes[offset + 8..<offset + 16]
+        guard isOfSegment || own[4..<8] == bytes[offset + 4..<offset + 8] else { return false }
+        return own.indices.count { own[$0] != bytes[offset + $0] } <= Self.fewBytes
+    }
+
     /// Reads the header at `offset` of `bytes`; nil where there is no whole one of that segment.
     init?(_ bytes: [UInt8], at offset: Int, segment: UInt64, seal: UInt32) {
         guard offset + Self.size <= bytes.count,
@@ -132,8 +146,9 @@ extension BatchHeader {
         durable = word(80)
         guard count <= OpenBatch.maximumEvents, recordBytes <= OpenBatch.maximumBytes,
             contextLength <= Self.maximumContext, totalSize % Block.least == 0,
-            recordsOffset + recordBytes <= contextCopyOffset, (1...SegmentName.maximumSequence).contains(first),
-            number < 1 << 63
+            recordBytes >= count * RecordLayout.headerSize, recordsOffset + recordBytes <= contextCopyOffset,
+            contextCopyOffset - recordsOffset - recordBytes < Block.most,
+            (1...SegmentName.maximumSequence - UInt64(count)).contains(first), number < 1 << 32
         else { return nil }
     }
 

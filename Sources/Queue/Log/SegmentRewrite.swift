@@ -20,6 +20,7 @@ struct SegmentRewrite {
     private(set) var holes: Set<EventID> = []
 
     private let window: SegmentWindow
+    private let segment: UInt64
     private let seal: UInt32
     private var made: UInt32 = 0
 
@@ -28,23 +29,43 @@ struct SegmentRewrite {
     /// Whatever lies behind `validLength`, if that is known, was never acknowledged and may hold them, too: a commit
     /// that failed leaves there what a later segment has.
     init(
-        _ window: SegmentWindow, segment: UInt64, seal: UInt32, size: Int, validLength: Int?, events: Set<EventID>
+        _ window: SegmentWindow, _ segment: SegmentName, seal: UInt32, size: Int, validLength: Int?,
+        events: Set<EventID>
     ) throws(Errno) {
         self.window = window
+        self.segment = segment.id
         self.seal = seal
         let end = min(size, validLength ?? size)
-        var walk = BatchWalk(window, segment: segment, seal: seal, from: Block.least, to: end)
+        let ownHeader = try SegmentScan.header(window, segment: segment.id)
+        var epochs = ownHeader.map { [$0.epoch] } ?? []
+        var walk = BatchWalk(
+            window, segment: segment.id, seal: seal, from: Block.least, to: end,
+            expecting: BatchPlace(number: 0, sequence: segment.first))
+        var lastEnd = ownHeader?.block ?? Block.least
         while let found = try walk.next() {
             let header = found.header
+            epochs = epochs.prefix(1) + [header.epoch]
+            lastEnd = found.end
+            if header.first > found.expected.sequence {
+                try makeHoles(
+                    of: events,
+                    in: RecordSearch(
+                        window, segment: segment.id, in: found.skippedFrom..<found.offset, expecting: found.expected,
+                        before: header.number, through: header.first - 1, epochs: epochs))
+            }
             let wanted = events.filter {
                 $0.epoch == header.epoch && $0.sequence >= header.first && $0.sequence <= header.last
             }
             if !wanted.isEmpty { try makeHoles(of: Set(wanted.map(\.sequence)), in: found) }
         }
+        try makeHoles(
+            of: events,
+            in: RecordSearch(
+                window, segment: segment.id, behind: lastEnd, size: end, expecting: walk.expected, epochs: epochs))
         let isTailClean = try window.isZero(end..<size)
         guard !patches.isEmpty || !isTailClean else { return }
         if !isTailClean { patches.append(Patch(range: end..<size, bytes: [])) }
-        if var header = try SegmentScan.header(window, segment: segment) {
+        if var header = ownHeader {
             header.holes += made
             if !isTailClean { header.isRecycled = false }
             let bytes = Array(header.encoded.prefix(SegmentHeader.size))
@@ -97,6 +118,31 @@ struct SegmentRewrite {
         header.encode(over: &head, onto: &trailer, seal: seal)
         patches.append(Patch(range: found.offset..<found.offset + head.count, bytes: head))
         patches.append(Patch(range: found.end - trailer.count..<found.end, bytes: trailer))
+    }
+
+    /// Looks for events in what no batch that can be read holds; what is whole becomes a hole.
+    private mutating func makeHoles(of events: Set<EventID>, in search: RecordSearch) throws(Errno) {
+        var search = search
+        while let step = try search.next() {
+            switch step {
+            case .hole(let sequence):
+                let id = EventID(epoch: search.epoch, sequence: sequence)
+                if events.contains(id) { holes.insert(id) }
+            case .record(let sequence, let index, let length):
+                let id = EventID(epoch: search.epoch, sequence: sequence)
+                guard events.contains(id) else { continue }
+                var record = Array(window.bytes[index..<index + RecordLayout.headerSize])
+                _ = RecordLayout.makeHole(
+                    of: &record,
+                    seed: RecordLayout.seed(
+                        segment: segment, number: search.numbers.lowerBound, epoch: search.epoch))
+                let size = RecordLayout.size(ofEvent: length)
+                patches.append(Patch(range: search.offset - size..<search.offset, bytes: record))
+                holes.insert(id)
+                made += 1
+            case .damaged: continue
+            }
+        }
     }
 
     private static func place(of sequence: UInt64, in header: BatchHeader) -> Int {

@@ -50,13 +50,16 @@ final class SegmentWriter {
         head += context
         head.appendZeros(contextSize - context.count)
         let table = head.count
-        batch.seal(first: first, seed: UInt32(truncatingIfNeeded: id ^ number), table: &head)
+        let epoch = batch.origin?.epoch ?? epoch
+        batch.seal(
+            first: first, seed: RecordLayout.seed(segment: id, number: number, epoch: epoch), table: &head)
         let header = BatchHeader(
             segment: id, epoch: epoch, number: number, first: first, count: batch.count,
             recordBytes: batch.records.count, totalSize: Self.size(of: batch, block: block),
             contextLength: context.count,
             flags: again ? BatchHeader.committedAgain : 0, contextCRC: CRC32C.of(context.span),
-            tableCRC: CRC32C.of(head, in: table..<head.count), wall: wall, age: age, durable: durable)
+            tableCRC: CRC32C.of(head, in: table..<head.count), wall: batch.origin?.wall ?? wall,
+            age: batch.origin?.age ?? age, durable: durable)
         precondition(offset + header.totalSize <= size, "a batch does not fit its segment")
         let tailStart = header.recordsOffset + header.recordBytes
         tail.removeAll(keepingCapacity: true)
