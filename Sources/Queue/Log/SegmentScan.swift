@@ -144,7 +144,8 @@ struct SegmentScan {
                 note(try lastByte(in: bytes) == nil ? .lostWrite : .corrupted, bytes, sequences)
             }
         }
-        if batch.bad.isEmpty, !(batch.hasBothEnds && batch.isIntact) {
+        // A batch that was cut off behind its last record is none to speak of.
+        if batch.bad.isEmpty, !(batch.isIntact && (batch.hasBothEnds || isTorn)) {
             note(.repaired, batch.found.offset..<batch.found.end, nil)
         }
         if !batch.hasBothEnds || !batch.bad.isEmpty {
