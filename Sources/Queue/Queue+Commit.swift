@@ -38,6 +38,7 @@ extension Queue {
             do throws(QueueError) {
                 let again = try commit(group, of: &batches, to: log, moment)
                 commitFailure = nil
+                lackingBytes = 0
                 accept(group, of: &batches, in: log, keeping: again, &outcomes)
             } catch {
                 note(failure: error, of: log.name)
@@ -70,8 +71,15 @@ extension Queue {
         }
     }
 
+    /// Commits again what must be, and nothing else.
+    func commitKept(of log: LogState) throws(QueueError) {
+        var none: [OpenBatch] = []
+        let again = try commit([], of: &none, to: log, lastMoment)
+        if again > Self.mostCommittedAgain { log.kept.removeAll() }
+    }
+
     /// Keeps an error of the disk; lack of room is found from what there is.
-    private func note(failure: QueueError, of log: LogName) {
+    func note(failure: QueueError, of log: LogName) {
         switch failure {
         case .full, .noRoom: return
         default:
@@ -84,11 +92,7 @@ extension Queue {
     func retryCommit() {
         do throws(QueueError) {
             try completeStart()
-            if let log = failedLog.map(state) {
-                var none: [OpenBatch] = []
-                let again = try commit([], of: &none, to: log, lastMoment)
-                if again > Self.mostCommittedAgain { log.kept.removeAll() }
-            }
+            for log in logsInOrder where log.mustCommitAgain || log.name == failedLog { try commitKept(of: log) }
             commitFailure = nil
         } catch {
             switch (commitFailure, error) {
@@ -156,7 +160,9 @@ extension Queue {
         } catch {
             let least = roundedUp(blockSize + needed, to: 4_096)
             switch error {
-            case .full, .noRoom: guard try canMakeRoom(for: least, in: log.name) else { throw error }
+            case .full, .noRoom:
+                lackingBytes = needed
+                guard try canMakeRoom(for: least, in: log.name) else { throw error }
             default: throw error
             }
             makeRoom(moment)

@@ -29,6 +29,8 @@ package final class Queue {
     var nextSegment: UInt64 = 1
     /// The newest failure of a write or sync for a commit, lack of room being none; nil once one has succeeded.
     var commitFailure: QueueError?
+    /// What the newest commit needed, in bytes, where there was no room for it; 0 once one has succeeded.
+    var lackingBytes = 0
     /// The log whose commit failed, and the newest moment of a commit, for trying again.
     var failedLog: LogName?
     var lastMoment: Moment
