@@ -179,7 +179,7 @@ import Time
         let after = try #require(storage.files[path]?.bytes)
         let start = try #require(after.indices.first { after[$0] != before[$0] })
         let end = try #require(after.indices.last { after[$0] != before[$0] }) + 1
-        for written in stride(from: start, to: end, by: 64) {
+        for written in stride(from: start, to: end, by: 512) {
             storage.files[path]?.bytes = Array(after[..<written] + before[written...])
             #expect(try Inspection(storage).verify().faults.isEmpty, "\(written - start) of \(end - start) bytes")
             #expect(try export(storage).unreadable == 0)

@@ -30,7 +30,7 @@ package final class Export {
         storage = inspection.storage
         queue = Queue(
             storage, QueueOptions(), [], inspection.format, lock: nil, randomBits: { 0 }, clock: { Clock.now })
-        queue.recover(names: (try? storage.names(in: "")) ?? [])
+        queue.recover(names: (try? storage.names(in: "")) ?? [], at: inspection.format.created)
         known = queue.recovery.damages
         startsAtCursors = !everything && inspection.cursors().isWhole
         logs = queue.logNames

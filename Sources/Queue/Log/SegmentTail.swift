@@ -27,7 +27,7 @@ struct SegmentTail {
         while let found = try walk.next() {
             let header = found.header
             (newest, end) = (header, found.end)
-            let encoded = try window.context(of: header, at: found.offset)?.bytes
+            let encoded = try window.context(of: header, at: found.offset)
             let context = encoded.flatMap { AcceptContext(decoding: $0) } ?? .unknown
             var records = RecordWalk(window, header, at: found.offset)
             isNewBatch = true
@@ -48,7 +48,8 @@ struct SegmentTail {
     ) {
         guard case .record(let sequence, let index, let length) = step, sequence <= end else { return }
         if sequence != (last ?? 0) + 1 { batches.removeAll() }
-        if isNewBatch || batches.isEmpty || !batches[batches.count - 1].append(record: bytes, at: index, length: length) {
+        if isNewBatch || batches.isEmpty || !batches[batches.count - 1].append(record: bytes, at: index, length: length)
+        {
             var batch = OpenBatch(log: log, context: context)
             batch.origin = OpenBatch.Origin(epoch: epoch, wall: header.wall, age: header.age)
             _ = batch.append(record: bytes, at: index, length: length)
