@@ -151,22 +151,28 @@ extension Queue {
         return again
     }
 
-    /// Opens a segment; where there is no room for it, once more after what is not needed any more is given up.
+    /// Opens a segment; where there is no room for it, after what is not needed any more is given up, and then the
+    /// oldest events, if that is what a full queue does.
     private func openSegmentMakingRoom(
         of log: LogState, for needed: Int, first: UInt64, _ moment: Moment
     ) throws(QueueError) -> SegmentWriter {
-        do throws(QueueError) {
-            return try openSegment(of: log, for: needed, first: first, moment)
-        } catch {
-            let least = roundedUp(blockSize + needed, to: 4_096)
-            switch error {
-            case .full, .noRoom:
-                lackingBytes = needed
-                guard try canMakeRoom(for: least, in: log.name) else { throw error }
-            default: throw error
+        let least = roundedUp(blockSize + needed, to: 4_096)
+        var hasMadeRoom = false
+        while true {
+            do throws(QueueError) {
+                return try openSegment(of: log, for: needed, first: first, moment)
+            } catch {
+                switch error {
+                case .full, .noRoom: lackingBytes = needed
+                default: throw error
+                }
+                if !hasMadeRoom, try canMakeRoom(for: least, in: log.name) {
+                    makeRoom(moment)
+                    hasMadeRoom = true
+                } else {
+                    guard try canEvict(for: least, in: log.name), evict(for: log.name, moment) else { throw error }
+                }
             }
-            makeRoom(moment)
-            return try openSegment(of: log, for: needed, first: first, moment)
         }
     }
 
@@ -192,6 +198,7 @@ extension Queue {
             log.kept.append(exchanged)
         }
         if isFirst { _ = addCursors(to: log) }
+        headsChanged = true
     }
 
     var blockSize: Int { options.block ?? storage.physicalBlock }

@@ -30,7 +30,8 @@ extension Queue {
         let last = max(builder.records.last?.sequence ?? 0, disposed.last?.sequences.upperBound ?? 0)
         return Chunk(
             log: log, epoch: builder.epoch, sequences: sequence...last, bytes: builder.bytes,
-            records: builder.records, contexts: builder.contexts, disposed: disposed)
+            records: builder.records, contexts: builder.contexts, disposed: disposed,
+            firstExpires: builder.firstExpires)
     }
 
     /// A chunk that accounts for events that no segment holds.

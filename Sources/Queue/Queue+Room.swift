@@ -11,14 +11,20 @@ extension Queue {
         for log in logsInOrder {
             while retire(log, recycling: false) {}
             guard isSettled(log), log.bytes > emptySegmentBytes else { continue }
-            do throws(QueueError) {
-                let writer = try openSegment(of: log, for: 0, first: log.last + 1, moment)
-                log.tip = SegmentHeader.Previous(segment: writer.id, validLength: writer.offset, last: log.last)
-                log.kept.removeAll()
-            } catch {
-                continue
-            }
+            guard beginEmptySegment(of: log, moment) else { continue }
             while retire(log, recycling: false) {}
+        }
+    }
+
+    /// Has a log write to a segment without events from now on; what it wrote before is never committed again.
+    func beginEmptySegment(of log: LogState, _ moment: Moment) -> Bool {
+        do throws(QueueError) {
+            let writer = try openSegment(of: log, for: 0, first: log.last + 1, moment)
+            log.tip = SegmentHeader.Previous(segment: writer.id, validLength: writer.offset, last: log.last)
+            log.kept.removeAll()
+            return true
+        } catch {
+            return false
         }
     }
 
@@ -31,6 +37,7 @@ extension Queue {
         let needed = roundedUp(blockSize + batch, to: 4_096)
         do throws(QueueError) {
             if try canMakeRoom(for: needed, in: .normal) { return nil }
+            if try canEvict(for: needed, in: .normal) { return nil }
             return try shortage(of: .normal, for: needed)
         } catch {
             return error
@@ -44,7 +51,7 @@ extension Queue {
     }
 
     /// About how many bytes of a log `makeRoom` would give up.
-    private func removable(_ log: LogState) -> Int {
+    func removable(_ log: LogState) -> Int {
         let spare = log.spare?.size ?? 0
         if isSettled(log) { return max(spare, log.bytes - emptySegmentBytes) }
         guard let low = leastLow(in: log.name), let tip = log.tip else { return spare }

@@ -41,6 +41,12 @@ package final class Queue {
     /// The last events of the ranges that were named because no file holds them.
     var namedMissing: [LogName: Set<UInt64>] = [:]
     var cursorsDirtySince: Instant?
+    /// What is at the cursors that stood still.
+    var heads: [CursorKey: Head] = [:]
+    /// When cursors are looked at for what has expired; nil while nothing waits.
+    var headsDue: Instant?
+    /// True where events were committed, or settled, since that was found.
+    var headsChanged = true
     /// Cursors that moved by themselves, until it is asked for.
     var moves: [CursorMove] = []
     /// The age clock when an event of each log was made durable, as last looked up.

@@ -198,6 +198,8 @@ struct ChunkBuilder {
     var epoch: UInt64 = 0
     /// The age clock when its first event was made durable, in milliseconds.
     var age: UInt64 = 0
+    /// When its first event expires, by the age clock in milliseconds.
+    private(set) var firstExpires = UInt64.max
     private(set) var bytes: [UInt8] = []
     private(set) var records: [Chunk.Record] = []
     private(set) var contexts: [AcceptContext] = []
@@ -232,6 +234,7 @@ struct ChunkBuilder {
         guard !expiry.isOver(madeDurableAt: start, timeToLive: timeToLive) else {
             return settled.extend(.expired, sequence...sequence)
         }
+        if records.isEmpty { firstExpires = expiry.end(madeDurableAt: start, timeToLive: timeToLive) }
         if bytes.count >= Self.fewBytes, bytes.capacity < limit {
             bytes.reserveCapacity(limit + Self.fewBytes)
             records.reserveCapacity(limit / (bytes.count / records.count) + 1)
