@@ -110,7 +110,7 @@ let package = Package(
         tests("ReachabilityTests", ["Reachability", "Netlink", "Time", "Bytes"]),
         tests("GatesTests", ["Gates", "Reachability", "Time", "Bytes"]),
         tests("QueueModelTests", ["Bytes", "Posix"]),
-        tests("QueueTests", ["Queue", "Gates", "Reachability", "Bytes", "Time", "Posix"]),
+        tests("QueueTests", ["Queue", "Gates", "Reachability", "JSON", "Bytes", "Time", "Posix"]),
         tests(
             "IntakeTests",
             ["Intake", "JSON", "HTTP1", "Queue", "Gates", "Reachability", "Posix", "Reactor", "Bytes", "Time"]),
@@ -125,10 +125,7 @@ let package = Package(
             excluding: ["Fixtures"]),
         tests(
             "ControlTests",
-            [
-                "Control", "ControlClient", "HTTP1", "HTTPServer", "JSON", "Posix", "Reactor", "Queue", "Gates",
-                "Reachability", "Bytes", "Time",
-            ]),
+            ["Control", "ControlClient", "HTTP1", "HTTPServer", "JSON", "Posix", "Reactor", "Bytes", "Time"]),
         tests("ConfigurationTests", ["Configuration", "Posix", "Bytes", "Time"]),
         tests("SystemdServiceTests", ["SystemdService", "Posix", "Bytes", "Time"]),
         tests(

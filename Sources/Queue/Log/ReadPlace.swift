@@ -117,7 +117,7 @@ struct ReadPlace {
         age = found.header.age
         guard found.header.last >= sequence else { return }
         records = RecordWalk(walk.window, found.header, at: found.offset)
-        let bytes = try walk.window.context(of: found.header, at: found.offset)?.bytes
+        let bytes = try walk.window.context(of: found.header, at: found.offset)
         context = bytes.flatMap { AcceptContext(decoding: $0) } ?? .unknown
     }
 
