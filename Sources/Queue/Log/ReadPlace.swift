@@ -60,6 +60,10 @@ struct ReadPlace {
                 chunk.note(context)
                 chunk.append(window.bytes, at: index, length: length, sequence: found, madeDurableAt: age)
                 sequence = found + 1
+            case .hole(let found):
+                guard found >= sequence else { continue }
+                chunk.dispose(of: found, as: .purged)
+                sequence = found + 1
             case .damaged(let found, let bytes):
                 guard found.upperBound >= sequence else { continue }
                 lose(found.clamped(to: sequence...end), bytes, &chunk)
@@ -113,7 +117,7 @@ struct ReadPlace {
         age = found.header.age
         guard found.header.last >= sequence else { return }
         records = RecordWalk(walk.window, found.header, at: found.offset)
-        let bytes = try walk.window.context(of: found.header, at: found.offset)?.bytes
+        let bytes = try walk.window.context(of: found.header, at: found.offset)
         context = bytes.flatMap { AcceptContext(decoding: $0) } ?? .unknown
     }
 
@@ -140,6 +144,11 @@ struct ReadPlace {
             if chunk.records.isEmpty { chunk.age = age }
             chunk.note(.unknown)
             chunk.append(walk.window.bytes, at: index, length: length, sequence: found, madeDurableAt: age)
+            sequence = found + 1
+        case .hole(let found):
+            self.search = search
+            guard found >= sequence else { break }
+            chunk.dispose(of: found, as: .purged)
             sequence = found + 1
         case .damaged(let found, let bytes):
             self.search = search
@@ -195,9 +204,13 @@ struct ChunkBuilder {
     /// Bytes of events that are aimed at.
     let limit: Int
     let expiry: Expiry
+    /// Events that are dead letters already.
+    let buried: Set<UInt64>
     var epoch: UInt64 = 0
     /// The age clock when its first event was made durable, in milliseconds.
     var age: UInt64 = 0
+    /// When its first event expires, by the age clock in milliseconds.
+    private(set) var firstExpires = UInt64.max
     private(set) var bytes: [UInt8] = []
     private(set) var records: [Chunk.Record] = []
     private(set) var contexts: [AcceptContext] = []
@@ -207,9 +220,10 @@ struct ChunkBuilder {
     /// What is not lost and not to be sent, in order.
     private var settled: [Disposition] = []
 
-    init(limit: Int, expiry: Expiry) {
+    init(limit: Int, expiry: Expiry, buried: Set<UInt64> = []) {
         self.limit = limit
         self.expiry = expiry
+        self.buried = buried
     }
 
     var isEmpty: Bool { records.isEmpty && lost.isEmpty && settled.isEmpty }
@@ -230,10 +244,12 @@ struct ChunkBuilder {
     mutating func append(
         _ source: borrowing [UInt8], at index: Int, length: Int, sequence: UInt64, madeDurableAt start: UInt64
     ) {
+        guard buried.isEmpty || !buried.contains(sequence) else { return dispose(of: sequence, as: .dead) }
         let timeToLive = source.loadLittleEndian(at: index + 24, as: UInt32.self)
         guard !expiry.isOver(madeDurableAt: start, timeToLive: timeToLive) else {
-            return settled.extend(.expired, sequence...sequence)
+            return dispose(of: sequence, as: .expired)
         }
+        if records.isEmpty { firstExpires = expiry.end(madeDurableAt: start, timeToLive: timeToLive) }
         if bytes.count >= Self.fewBytes, bytes.capacity < limit {
             bytes.reserveCapacity(limit + Self.fewBytes)
             records.reserveCapacity(limit / (bytes.count / records.count) + 1)
@@ -247,6 +263,11 @@ struct ChunkBuilder {
                 sequence: sequence, range: start..<bytes.count,
                 acceptedAt: RecordLayout.wallTime(wall),
                 context: contexts.count - 1))
+    }
+
+    /// Notes an event that is not to be sent.
+    mutating func dispose(of sequence: UInt64, as kind: Disposition.Kind) {
+        settled.extend(kind, sequence...sequence)
     }
 
     /// Takes over what another reader found of the lost events up to `end`; what has other ids than events before it is

@@ -9,6 +9,10 @@ struct SegmentScan {
     /// Where the last batch ends, bytes.
     private(set) var validEnd = 0
     private(set) var damages: [RecoveryReport.Damage] = []
+    /// Batches of which something can be read.
+    private(set) var batches = 0
+    /// The sequence numbers of the events that can be read.
+    private(set) var events = RangeSet<UInt64>()
     /// Events read from batches that were not whole.
     private(set) var salvaged = 0
     private(set) var keyed: [RecoveryReport.Keyed] = []
@@ -42,7 +46,7 @@ struct SegmentScan {
         let hasBothEnds: Bool
         /// Both stand there, though bytes of one may have changed: it was written to its end.
         let isComplete: Bool
-        /// Its context and its table can be read where they stand first.
+        /// Both copies of its context and its table can be read.
         let isIntact: Bool
         let lastGood: UInt64
         let bad: [(sequences: ClosedRange<UInt64>, bytes: Range<Int>)]
@@ -128,7 +132,9 @@ struct SegmentScan {
             switch step {
             case .record(let sequence, let index, _):
                 salvaged += 1
+                events.insert(contentsOf: sequence..<sequence + 1)
                 noteKey(at: index, EventID(epoch: search.epoch, sequence: sequence))
+            case .hole: salvaged += 1
             case .damaged(let sequences, let bytes):
                 let kind: RecoveryReport.Damage.Kind = try lastByte(in: bytes) == nil ? .lostWrite : .corrupted
                 note(wasAcknowledged || salvaged > before.salvaged ? kind : .tornTail, bytes, sequences)
@@ -145,7 +151,11 @@ struct SegmentScan {
             switch step {
             case .record(let sequence, let index, _):
                 salvaged += 1
+                events.insert(contentsOf: sequence..<sequence + 1)
                 noteKey(at: index, EventID(epoch: search.epoch, sequence: sequence))
+                last = max(last, sequence)
+                validEnd = search.offset
+            case .hole(let sequence):
                 last = max(last, sequence)
                 validEnd = search.offset
             case .damaged(let sequences, let bytes): note(.corrupted, bytes, sequences)
@@ -171,6 +181,8 @@ struct SegmentScan {
             case .record(let sequence, let index, _):
                 lastGood = sequence
                 noteKey(at: index, EventID(epoch: header.epoch, sequence: sequence))
+            case .hole(let sequence):
+                lastGood = sequence
             case .damaged(let sequences, let bytes):
                 bad.append((sequences, bytes))
             }
@@ -185,10 +197,10 @@ struct SegmentScan {
         let isComplete: Bool
         if hasBothEnds { isComplete = true } else { isComplete = try resembles(header, at: otherEnd) }
         let tableIsGood = try records.tableIsGood()
-        let context = try window.context(of: header, at: found.offset)
         return Pending(
             found: found, hasBothEnds: hasBothEnds, isComplete: isComplete,
-            isIntact: context?.isFirstCopy == true && tableIsGood, lastGood: lastGood, bad: bad)
+            isIntact: try window.hasBothContexts(of: header, at: found.offset) && tableIsGood, lastGood: lastGood,
+            bad: bad)
     }
 
     /// True where a header stands of which few bytes have changed, as no write that was cut off leaves it.
@@ -202,14 +214,17 @@ struct SegmentScan {
         let header = batch.found.header
         let isTorn = isLast && !batch.isComplete
         let end = isTorn ? batch.lastGood : header.last
+        batches += 1
+        events.insert(contentsOf: header.first..<header.last + 1)
         for (sequences, bytes) in batch.bad {
+            events.remove(contentsOf: sequences.lowerBound..<sequences.upperBound + 1)
             if sequences.lowerBound > end {
                 note(.tornTail, bytes, sequences)
             } else {
                 note(try lastByte(in: bytes) == nil ? .lostWrite : .corrupted, bytes, sequences)
             }
         }
-        if batch.bad.isEmpty, !(batch.hasBothEnds && batch.isIntact) {
+        if batch.bad.isEmpty, !isTorn, !(batch.hasBothEnds && batch.isIntact) {
             note(.repaired, batch.found.offset..<batch.found.end, nil)
         }
         if !batch.hasBothEnds || !batch.bad.isEmpty {
