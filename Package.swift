@@ -31,6 +31,18 @@ func tests(_ name: String, _ dependencies: [String], excluding: [String] = []) -
     )
 }
 
+/// A program that a sanitizer's runtime gives its main function.
+func fuzzer(_ name: String, _ dependencies: [String], excluding: [String]) -> Target {
+    let path = "Tests/" + name
+    return .executableTarget(
+        name: name,
+        dependencies: dependencies.map { .byName(name: $0) },
+        path: path,
+        exclude: excluding,
+        swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])],
+    )
+}
+
 let package = Package(
     name: "uplinkd",
     products: [
@@ -123,3 +135,8 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6],
 )
+
+// Only `make fuzz` builds these.
+if Context.environment["UPLINKD_FUZZ"] != nil {
+    package.targets.append(fuzzer("QueueFuzzer", ["Queue", "Posix", "Bytes"], excluding: ["Corpus"]))
+}

@@ -134,6 +134,7 @@ struct SegmentScan {
                 salvaged += 1
                 events.insert(contentsOf: sequence..<sequence + 1)
                 noteKey(at: index, EventID(epoch: search.epoch, sequence: sequence))
+            case .hole: salvaged += 1
             case .damaged(let sequences, let bytes):
                 let kind: RecoveryReport.Damage.Kind = try lastByte(in: bytes) == nil ? .lostWrite : .corrupted
                 note(wasAcknowledged || salvaged > before ? kind : .tornTail, bytes, sequences)
@@ -151,6 +152,9 @@ struct SegmentScan {
                 salvaged += 1
                 events.insert(contentsOf: sequence..<sequence + 1)
                 noteKey(at: index, EventID(epoch: search.epoch, sequence: sequence))
+                last = max(last, sequence)
+                validEnd = search.offset
+            case .hole(let sequence):
                 last = max(last, sequence)
                 validEnd = search.offset
             case .damaged(let sequences, let bytes): note(.corrupted, bytes, sequences)
@@ -176,6 +180,8 @@ struct SegmentScan {
             case .record(let sequence, let index, _):
                 lastGood = sequence
                 noteKey(at: index, EventID(epoch: header.epoch, sequence: sequence))
+            case .hole(let sequence):
+                lastGood = sequence
             case .damaged(let sequences, let bytes):
                 bad.append((sequences, bytes))
             }
