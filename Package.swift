@@ -133,6 +133,7 @@ let package = Package(
         tests(
             "SimulatorTests",
             ["Simulator", "Daemon", "Queue", "Delivery", "Gates", "Reachability", "Posix", "Bytes", "Time"]),
+        tests("DaemonTests", ["Daemon", "Intake", "Queue", "Gates", "SystemdService", "Bytes", "Time"]),
         tests("TidyTests", ["Posix", "Bytes"]),
     ],
     swiftLanguageModes: [.v6],
