@@ -74,17 +74,22 @@ final class Bench {
         return bytes + Array("\"}".utf8)
     }
 
-    func batch(_ log: LogName, _ events: [[UInt8]], context: AcceptContext = Bench.context) -> OpenBatch {
+    func batch(
+        _ log: LogName, _ events: [[UInt8]], context: AcceptContext = Bench.context, timeToLive: UInt32 = 0
+    ) -> OpenBatch {
         var batch = OpenBatch(log: log, context: context)
-        for event in events { _ = batch.append(event.span, acceptedAt: WallTime(milliseconds: 5_000)) }
+        let wall = WallTime(milliseconds: 5_000)
+        for event in events { _ = batch.append(event.span, acceptedAt: wall, timeToLiveSeconds: timeToLive) }
         return batch
     }
 
     /// Commits batches of so many events each; what became of each.
     @discardableResult
-    func commit(_ log: LogName = .normal, batches sizes: [Int] = [1], length: Int = 300) -> [CommitOutcome] {
+    func commit(
+        _ log: LogName = .normal, batches sizes: [Int] = [1], length: Int = 300, timeToLive: UInt32 = 0
+    ) -> [CommitOutcome] {
         let events = sizes.map { size in (0..<size).map { _ in event(length) } }
-        var batches = events.map { batch(log, $0) }
+        var batches = events.map { batch(log, $0, timeToLive: timeToLive) }
         let outcomes = queue.commit(&batches, at: WallTime(milliseconds: 10_000), age: age)
         for (outcome, events) in zip(outcomes, events) {
             guard case .committed(let log, _, let first, let count) = outcome else { continue }
@@ -102,6 +107,8 @@ final class Bench {
         var events: [UInt64: [UInt8]] = [:]
         var ids: [UInt64: EventID] = [:]
         var quarantined: [UInt64] = []
+        var dead: [UInt64] = []
+        var purged: [UInt64] = []
         var expired: [UInt64] = []
         var contexts: Set<AcceptContext> = []
         var chunks = 0
@@ -128,6 +135,8 @@ final class Bench {
                 switch run.kind {
                 case .quarantined: delivery.quarantined += Array(run.sequences)
                 case .expired: delivery.expired += Array(run.sequences)
+                case .dead: delivery.dead += Array(run.sequences)
+                case .purged: delivery.purged += Array(run.sequences)
                 default: Issue.record("\(run.kind)")
                 }
             }
