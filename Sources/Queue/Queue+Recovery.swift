@@ -54,6 +54,7 @@ extension Queue {
     /// Keeps a log that could not be read from being written.
     private func leave(_ log: LogState, _ error: QueueError) {
         log.unrecovered = error
+        log.failedScans = min(log.failedScans + 1, Self.triesBeforeDamage)
         log.segments.removeAll()
         recovery.failures.append(error)
     }
@@ -167,7 +168,7 @@ extension Queue {
         let path = log.path(of: segment.name)
         return try attempt(.read, path) { () throws(Errno) in
             let file = try storage.open(path, .readOnly)
-            window.attach(file, end: segment.size, isTolerant: true)
+            window.attach(file, end: segment.size, isTolerant: log.failedScans == Self.triesBeforeDamage)
             defer { window.detach() }
             let header = try SegmentScan.header(window, segment: segment.name.id)
             let scan = try SegmentScan(
@@ -233,6 +234,8 @@ extension Queue {
     /// Has a log go on behind events that it has lost.
     func pass(_ sequences: ClosedRange<UInt64>, lostBy log: LogState) {
         log.last = sequences.upperBound
+        // The batches of a segment follow each other without gaps.
+        log.writer = nil
         // What was kept does not end there and would be given other numbers.
         log.kept.removeAll()
         log.mustCommitAgain = false

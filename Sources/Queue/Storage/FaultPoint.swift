@@ -38,7 +38,7 @@
     /// What the environment asks for: `UPLINKD_FAULT=name:panic`, `name:eio` or `name:sleep:milliseconds`.
     ///
     /// `UPLINKD_FAULT_SKIP` tells how many times the place is passed unharmed before. `panic` ends the process there
-    /// and then, with status 99.
+    /// and then, with status 99. It happens once.
     final class Fault {
         /// What is done at the place.
         enum Action: Equatable {
@@ -51,6 +51,7 @@
         private let name: String
         private let action: Action
         private var skip: Int
+        private var isDone = false
 
         /// Nil where nothing is asked for, or nothing that exists.
         init?(_ text: String?, skip: String?) {
@@ -70,11 +71,14 @@
         }
 
         func pass(_ side: FaultPoint.Side, _ call: FaultPoint.Call, _ path: String) throws(Errno) {
-            guard name == FaultPoint(side: side, call: call, kind: FaultPoint.kind(of: path)).name else { return }
+            guard !isDone, name == FaultPoint(side: side, call: call, kind: FaultPoint.kind(of: path)).name else {
+                return
+            }
             guard skip == 0 else {
                 skip -= 1
                 return
             }
+            isDone = true
             switch action {
             case .panic: Process.exit(Self.status)
             case .fail: throw .io
