@@ -50,7 +50,12 @@ extension Queue {
     /// Makes all cursors durable; true to `cursorsFailing` while that fails.
     package func synchroniseCursors() throws(QueueError) {
         try completeStart()
-        try cursorFile.synchronise()
+        do throws(QueueError) {
+            try cursorFile.synchronise()
+        } catch {
+            remember(error)
+            throw error
+        }
         cursorsDirtySince = nil
     }
 

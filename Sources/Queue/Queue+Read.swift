@@ -107,7 +107,7 @@ extension Queue {
             } else {
                 guard builder.epoch == 0 else { continue }
             }
-            for lost in builder.lost {
+            for lost in builder.lost where lost.sequences.lowerBound <= builder.end {
                 let end = min(lost.sequences.upperBound, last)
                 guard name.first <= lost.sequences.lowerBound, lost.sequences.lowerBound <= end,
                     let source = try? openFile(of: name, at: log.path(of: name))
@@ -120,7 +120,7 @@ extension Queue {
                 var found = ChunkBuilder(
                     limit: OpenBatch.maximumBytes, expiry: builder.expiry, buried: builder.buried)
                 _ = try? place.fill(&found, through: end, limit: found.limit)
-                builder.rescue(found)
+                builder.rescue(found, of: lost.sequences.lowerBound...end, upTo: place.sequence - 1)
             }
         }
     }

@@ -37,6 +37,8 @@ package final class Queue {
     var lastMoment: Moment
     /// When a commit that failed is tried again; nil where it is not known to fail.
     var retryDue: Instant?
+    /// Errors of writes and syncs since the start, until they are asked for; no more than a few.
+    private var newFailures: [QueueError] = []
     /// Damage found since the start, until it is asked for.
     var newDamages: [RecoveryReport.Damage] = []
     /// The last events of the ranges that were named because no file holds them.
@@ -93,6 +95,17 @@ package final class Queue {
         return newDamages
     }
 
+    /// What failed since the last call, to be named in the journal, also where another try made it good.
+    package func takeFailures() -> [QueueError] {
+        defer { newFailures.removeAll() }
+        return newFailures
+    }
+
+    /// Keeps an error until it is asked for.
+    func remember(_ failure: QueueError) {
+        if newFailures.count < 8, newFailures.last != failure { newFailures.append(failure) }
+    }
+
     /// Makes the cursors durable and gives up the lock; nothing may be called after it.
     package func close() {
         do throws(QueueError) { try synchroniseCursors() } catch {}
@@ -106,7 +119,12 @@ package final class Queue {
     func attempt<Value>(
         _ operation: QueueError.Operation, _ path: String, at offset: Int = 0, _ body: () throws(Errno) -> Value
     ) throws(QueueError) -> Value {
-        try storage.attempt(operation, path, at: offset, body)
+        do throws(QueueError) {
+            return try storage.attempt(operation, path, at: offset, body)
+        } catch {
+            if operation != .read { remember(error) }
+            throw error
+        }
     }
 
     /// The logs by name, so that the same calls come to the disk in the same order at each run.

@@ -117,7 +117,7 @@ struct ReadPlace {
         age = found.header.age
         guard found.header.last >= sequence else { return }
         records = RecordWalk(walk.window, found.header, at: found.offset)
-        let bytes = try walk.window.context(of: found.header, at: found.offset)?.bytes
+        let bytes = try walk.window.context(of: found.header, at: found.offset)
         context = bytes.flatMap { AcceptContext(decoding: $0) } ?? .unknown
     }
 
@@ -215,6 +215,8 @@ struct ChunkBuilder {
     private(set) var records: [Chunk.Record] = []
     private(set) var contexts: [AcceptContext] = []
     var lost: [Lost] = []
+    /// The last event that it may hold.
+    private(set) var end = UInt64.max
     /// What is not lost and not to be sent, in order.
     private var settled: [Disposition] = []
 
@@ -259,7 +261,7 @@ struct ChunkBuilder {
         records.append(
             Chunk.Record(
                 sequence: sequence, range: start..<bytes.count,
-                acceptedAt: wall == RecordLayout.noWallTime ? nil : WallTime(milliseconds: wall),
+                acceptedAt: RecordLayout.wallTime(wall),
                 context: contexts.count - 1))
     }
 
@@ -268,10 +270,39 @@ struct ChunkBuilder {
         settled.extend(kind, sequence...sequence)
     }
 
-    /// Takes over what another reader found of the lost events, if it is of the epoch of those that are there.
-    mutating func rescue(_ other: ChunkBuilder) {
-        guard records.isEmpty || other.epoch == epoch else { return }
-        epoch = other.epoch
+    /// Takes over what another reader found of the lost events up to `end`; what has other ids than events before it is
+    /// left to the next chunk.
+    mutating func rescue(_ other: ChunkBuilder, of lost: ClosedRange<UInt64>, upTo end: UInt64) {
+        guard let first = other.first else { return }
+        if let own = records.first, !other.records.isEmpty, other.epoch != epoch {
+            guard own.sequence > first else { return cut(behind: first - 1) }
+            cut(behind: own.sequence - 1)
+        }
+        merge(other)
+        if end < lost.upperBound { cut(behind: end) }
+    }
+
+    /// The first event that is not lost.
+    private var first: UInt64? {
+        [records.first?.sequence, settled.first?.sequences.lowerBound].compactMap { $0 }.min()
+    }
+
+    /// Leaves out what comes behind an event.
+    private mutating func cut(behind end: UInt64) {
+        self.end = end
+        records.removeAll { $0.sequence > end }
+        settled = settled.compactMap { each in
+            guard each.sequences.lowerBound <= end else { return nil }
+            return Disposition(each.kind, each.sequences.lowerBound...min(each.sequences.upperBound, end))
+        }
+        lost = lost.compactMap { each in
+            guard each.sequences.lowerBound <= end else { return nil }
+            return each.only(each.sequences.lowerBound...min(each.sequences.upperBound, end))
+        }
+    }
+
+    private mutating func merge(_ other: ChunkBuilder) {
+        if !other.records.isEmpty { epoch = other.epoch }
         let start = bytes.count
         let firstContext = contexts.count
         bytes += other.bytes

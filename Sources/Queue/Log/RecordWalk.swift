@@ -160,16 +160,25 @@ struct RecordWalk {
 
 extension SegmentWindow {
     /// The bytes of a batch's accept context, from whichever copy is whole; nil where neither is.
-    func context(of batch: BatchHeader, at batchOffset: Int) throws(Errno) -> (bytes: [UInt8], isFirstCopy: Bool)? {
+    func context(of batch: BatchHeader, at batchOffset: Int) throws(Errno) -> [UInt8]? {
         for place in [BatchHeader.size, batch.contextCopyOffset] where batch.contextLength > 0 {
-            let from = batchOffset + place
-            guard try load(from..<from + batch.contextLength) == batch.contextLength else { continue }
-            let index = index(of: from)
-            let range = index..<index + batch.contextLength
-            if CRC32C.of(bytes, in: range) == batch.contextCRC {
-                return (Array(bytes[range]), place == BatchHeader.size)
-            }
+            if let bytes = try context(of: batch, in: batchOffset + place) { return bytes }
         }
         return nil
+    }
+
+    /// True where both copies of a batch's accept context are whole.
+    func hasBothContexts(of batch: BatchHeader, at batchOffset: Int) throws(Errno) -> Bool {
+        for place in [BatchHeader.size, batch.contextCopyOffset] where batch.contextLength > 0 {
+            if try context(of: batch, in: batchOffset + place) == nil { return false }
+        }
+        return true
+    }
+
+    private func context(of batch: BatchHeader, in place: Int) throws(Errno) -> [UInt8]? {
+        let range = place..<place + batch.contextLength
+        guard try load(range) == range.count else { return nil }
+        let bytes = Array(bytes[index(of: place)..<index(of: range.upperBound)])
+        return CRC32C.of(bytes.span) == batch.contextCRC ? bytes : nil
     }
 }
