@@ -31,6 +31,20 @@ func tests(_ name: String, _ dependencies: [String], excluding: [String] = []) -
     )
 }
 
+let library: [SwiftSetting] = [.unsafeFlags(["-parse-as-library"])]
+
+/// A program that a sanitizer's runtime gives its main function.
+func fuzzer(_ name: String, _ dependencies: [String], excluding: [String]) -> Target {
+    let path = "Tests/" + name
+    return .executableTarget(
+        name: name,
+        dependencies: dependencies.map { .byName(name: $0) },
+        path: path,
+        exclude: excluding,
+        swiftSettings: strict + library,
+    )
+}
+
 let package = Package(
     name: "uplinkd",
     products: [
@@ -65,9 +79,12 @@ let package = Package(
             "HTTPTransport", ["CCurl", "CZlib", "Bytes", "Time", "Posix", "Reactor", "Reachability", "Delivery"]),
         module("HTTPServer", ["Bytes", "Time", "HTTP1", "Posix", "Reactor"]),
         module("Control", ["Bytes", "Time", "JSON", "HTTP1", "HTTPServer", "Posix", "Reactor"]),
-        module(
-            "ControlClient", ["CZlib", "Bytes", "Time", "JSON", "HTTP1", "HTTPServer", "Posix", "Reactor"]),
         module("Configuration", ["Bytes", "Time", "Posix"]),
+        module(
+            "ControlClient",
+            [
+                "CZlib", "Bytes", "Time", "JSON", "HTTP1", "HTTPServer", "Posix", "Reactor", "Queue", "Configuration",
+            ]),
         module("SystemdService", ["CSystemd", "Bytes", "Time", "Posix"]),
         module(
             "Daemon",
@@ -95,7 +112,7 @@ let package = Package(
         tests("ReachabilityTests", ["Reachability", "Netlink", "Time", "Bytes"]),
         tests("GatesTests", ["Gates", "Reachability", "Time", "Bytes"]),
         tests("QueueModelTests", ["Bytes", "Posix"]),
-        tests("QueueTests", ["Queue", "Gates", "Reachability", "Bytes", "Time", "Posix"]),
+        tests("QueueTests", ["Queue", "Gates", "Reachability", "JSON", "Bytes", "Time", "Posix"]),
         tests(
             "IntakeTests",
             ["Intake", "JSON", "HTTP1", "Queue", "Gates", "Reachability", "Posix", "Reactor", "Bytes", "Time"]),
@@ -121,3 +138,8 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6],
 )
+
+// Only `make fuzz` builds these.
+if Context.environment["UPLINKD_FUZZ"] != nil {
+    package.targets.append(fuzzer("QueueFuzzer", ["Queue", "Posix", "Bytes"], excluding: ["Corpus"]))
+}

@@ -34,7 +34,9 @@ extension Queue {
             queue.commitFailure = error
             queue.recovery.failures.append(error)
         }
-        queue.recover(names: names)
+        queue.recover(names: names, at: wall)
+        // They are in the report.
+        _ = queue.takeFailures()
         return queue
     }
 

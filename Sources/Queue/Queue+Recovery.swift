@@ -5,14 +5,19 @@ internal import Time
 extension Queue {
     private static let maximumKeyed = 65_536
     private static let ownEntries = [
-        "FORMAT", "FORMAT.new", "LOCK", "cursors", "cursors.new", LogState.folder, Quarantine.folder, "lost+found",
+        "FORMAT", "FORMAT.new", "LOCK", "cursors", "cursors.new", LogState.folder, Quarantine.folder,
+        DeadLetterStore.folder, "lost+found",
     ]
 
     /// Brings logs and cursors to where the last run left them.
-    func recover(names: [String]) {
+    func recover(names: [String], at wall: WallTime) {
         recovery.strays += names.filter { !Self.ownEntries.contains($0) }
         if names.contains(LogState.folder) { recoverLogs() }
-        recoverCursors()
+        let found = loadCursors()
+        lastMoment = Moment(wall: wall, age: recovery.age)
+        commitTails()
+        recoverLetters()
+        recoverCursors(found)
         recovery.keyed.removeFirst(max(0, recovery.keyed.count - Self.maximumKeyed))
     }
 
@@ -59,6 +64,10 @@ extension Queue {
         let names = try attempt(.list, log.folder) { () throws(Errno) in try storage.names(in: log.folder) }
         for text in names where text != SpareSegment.name {
             let path = log.folder + "/" + text
+            if text == SegmentRewrite.name {
+                try? storage.unlink(path)
+                continue
+            }
             guard let name = SegmentName(text: text) else {
                 recovery.strays.append(path)
                 continue
@@ -82,39 +91,44 @@ extension Queue {
     /// Finds the newest event, in the newest segment that has one.
     private func recoverTail(_ log: LogState) throws(QueueError) {
         var known: UInt64?
-        var keyed: [RecoveryReport.Keyed] = []
+        var tail: Tail?
         var damages: [(damage: RecoveryReport.Damage, file: any StorageFile)] = []
         for segment in log.segments.reversed() {
-            let path = log.path(of: segment.name)
-            var isDurable = false
-            let scan = try attempt(.read, path) { () throws(Errno) in
-                let file = try storage.open(path, .readOnly)
-                isDurable = makeDurable(file, path, of: log)
-                window.attach(file, end: segment.size, isTolerant: true)
-                defer { window.detach() }
-                let header = try SegmentScan.header(window, segment: segment.name.id)
-                let scan = try SegmentScan(
-                    window, log: log.name, segment: segment.name, seal: identity.seal, size: segment.size)
-                damages += scan.damages.map { ($0, file) }
-                if header != nil || scan.wall != nil {
-                    known = max(known ?? 0, scan.last, header?.previous?.last ?? 0)
-                }
-                return scan
+            let scanned = try scan(segment, of: log)
+            let scan = scanned.scan
+            damages += scan.damages.map { ($0, scanned.file) }
+            if scanned.header != nil || scan.wall != nil {
+                known = max(known ?? 0, scan.last, scanned.header?.previous?.last ?? 0)
             }
             recovery.salvaged += scan.salvaged
-            if isDurable { keyed = scan.keyed + keyed }
+            recovery.keyed += scan.keyed
             guard let wall = scan.wall else { continue }
             recovery.resume(age: scan.age, lastCommit: wall)
-            log.tip = SegmentHeader.Previous(segment: segment.name.id, validLength: scan.validEnd, last: 0)
+            tail = scanned
             break
         }
         if let known { leaveStrays(of: log, beyond: known) }
         log.last = max(known ?? 0, log.segments.map { $0.name.first - 1 }.max() ?? 0)
-        log.tip = log.tip.map { .init(segment: $0.segment, validLength: $0.validLength, last: log.last) }
         for (damage, file) in damages where log.segments.contains(where: { $0.name.id == damage.segment }) {
             report(damage, in: file)
         }
-        recovery.keyed += keyed
+        guard let tail else { return }
+        log.tip = SegmentHeader.Previous(
+            segment: tail.segment.name.id, validLength: tail.scan.validEnd, last: log.last)
+        try keep(tail, of: log)
+    }
+
+    private func scan(_ segment: LogState.Segment, of log: LogState) throws(QueueError) -> Tail {
+        let path = log.path(of: segment.name)
+        return try attempt(.read, path) { () throws(Errno) in
+            let file = try storage.open(path, .readOnly)
+            window.attach(file, end: segment.size, isTolerant: true)
+            defer { window.detach() }
+            let header = try SegmentScan.header(window, segment: segment.name.id)
+            let scan = try SegmentScan(
+                window, log: log.name, segment: segment.name, seal: identity.seal, size: segment.size)
+            return Tail(segment: segment, file: file, header: header, scan: scan)
+        }
     }
 
     /// Leaves alone files that have only the name of a segment: without a header or a batch, and not next to the last
@@ -125,29 +139,18 @@ extension Queue {
         log.segments.removeAll(where: isStray)
     }
 
-    /// What a killed run wrote and did not sync can be read; it must be durable before a repeat is answered by it.
-    private func makeDurable(_ file: any StorageFile, _ path: String, of log: LogState) -> Bool {
-        do throws(QueueError) {
-            try attempt(.synchronise, path) { () throws(Errno) in try file.synchroniseData() }
-            try attempt(.synchronise, log.folder) { () throws(Errno) in try storage.synchroniseDirectory(log.folder) }
-            return true
-        } catch {
-            recovery.failures.append(error)
-            return false
-        }
-    }
-
     /// Copies damaged bytes aside and names them, unless an earlier start did.
     private func report(_ damage: RecoveryReport.Damage, in file: any StorageFile) {
         if damage.kind != .repaired {
             let isThere = damage.kind != .lostWrite && damage.kind != .missingTail
             let length = isThere ? damage.length : 0
-            guard quarantine.take(file, segment: damage.segment, at: damage.offset, count: length) else { return }
+            guard quarantine.take(file, of: damage.log, segment: damage.segment, at: damage.offset, count: length)
+            else { return }
         }
         if recovery.damages.count < RecoveryReport.maximumDamages { recovery.damages.append(damage) }
     }
 
-    private func recoverCursors() {
+    private func loadCursors() -> CursorFile.Found {
         let found = cursorFile.load()
         recovery.damagedSlots = found.damaged
         for slot in found.slots {
@@ -156,22 +159,38 @@ extension Queue {
             let state = CursorState(low: slot.low, origin: slot.origin, ledger: slot.ledger)
             if let other = cursors[key], other.state.low >= state.low { continue }
             cursors[key] = Cursor(state: state, slot: index)
-            let log = self.state(of: slot.log)
-            guard log.last < slot.low - 1 else { continue }
+        }
+        return found
+    }
+
+    private func recoverCursors(_ found: CursorFile.Found) {
+        for (key, cursor) in cursors.sorted(by: { $0.value.slot < $1.value.slot }) {
+            let log = state(of: key.log)
+            guard log.last < cursor.state.low - 1 else { continue }
             // The cursor passed events that the log has lost: their numbers must not be given again.
-            noteMissingTail(log, log.last + 1...slot.low - 1)
-            log.last = slot.low - 1
+            pass(log.last + 1...cursor.state.low - 1, lostBy: log)
         }
         let wasLost = found.damaged > 0 || (found.isMissing && !recovery.isNew)
         for log in logsInOrder where log.last > 0 {
             for reset in addCursors(to: log) where wasLost { recovery.cursorsReset.append(reset) }
         }
         recovery.cursorsReset.sort { ($0.destination, $0.log.text) < ($1.destination, $1.log.text) }
+        reconcileLetters()
         if unwrittenFormat == nil { cursorFile.renew() }
-        do throws(QueueError) { try cursorFile.synchronise() } catch { recovery.failures.append(error) }
+        do throws(QueueError) {
+            try cursorFile.synchronise()
+            try finishLetters()
+        } catch {
+            recovery.failures.append(error)
+        }
     }
 
-    private func noteMissingTail(_ log: LogState, _ sequences: ClosedRange<UInt64>) {
+    /// Has a log go on behind events that it has lost.
+    func pass(_ sequences: ClosedRange<UInt64>, lostBy log: LogState) {
+        log.last = sequences.upperBound
+        // What was kept does not end there and would be given other numbers.
+        log.kept.removeAll()
+        log.mustCommitAgain = false
         guard recovery.damages.count < RecoveryReport.maximumDamages else { return }
         recovery.damages.append(
             RecoveryReport.Damage(

@@ -28,9 +28,10 @@ extension Queue {
         }
     }
 
-    /// Why an event of one block would be refused on the normal lane; nil where it would not.
+    /// Why an event of one block, or what the newest commit needed in vain, would be refused on the normal lane; nil
+    /// where it would not.
     func shortage() -> QueueError? {
-        let batch = blockSize
+        let batch = max(blockSize, lackingBytes)
         let log = logs[.normal]
         if let log, let writer = log.writer, !log.mustCommitAgain, writer.offset + batch <= writer.size { return nil }
         let needed = roundedUp(blockSize + batch, to: 4_096)

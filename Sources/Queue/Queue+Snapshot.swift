@@ -15,13 +15,8 @@ extension Queue {
 
     /// How the storage does now, and the error that says so.
     package var condition: (storage: QueueSnapshot.Storage, error: QueueError?) {
-        switch commitFailure {
-        case .failed(_, _, _, .noSpace), .failed(_, _, _, .quota): return (.full, commitFailure)
-        case .some: return (.failing, commitFailure)
-        case nil: break
-        }
-        if let shortage = shortage() { return (.full, shortage) }
-        return cursorsFailing ? (.failing, cursorFile.failure) : (.good, nil)
+        guard let error = commitFailure ?? shortage() ?? cursorFile.failure else { return (.good, nil) }
+        return (error.isLackOfRoom ? .full : .failing, error)
     }
 
     private func describe(_ log: LogState) -> QueueSnapshot.Log {
@@ -32,9 +27,13 @@ extension Queue {
     }
 
     private func describe(_ key: CursorKey, _ state: CursorState) -> QueueSnapshot.Cursor {
-        QueueSnapshot.Cursor(
-            destination: key.destination, log: key.log, low: state.low, origin: state.origin, ledger: state.ledger,
-            queued: (logs[key.log]?.last ?? 0) + 1 - state.low,
+        // Letters that are sent again stay in the slot as dead until they are delivered.
+        let retried = min(retried(key), state.ledger.dead)
+        var ledger = state.ledger
+        ledger.dead -= retried
+        return QueueSnapshot.Cursor(
+            destination: key.destination, log: key.log, low: state.low, origin: state.origin, ledger: ledger,
+            queued: (logs[key.log]?.last ?? 0) + 1 - state.low + retried,
             isRemoved: !destinations.contains(key.destination))
     }
 }

@@ -12,16 +12,21 @@ struct ReadPlace {
     private(set) var sequence: UInt64
     private var walk: BatchWalk
     private var records: RecordWalk?
-    /// Of the batch that `records` walks.
+    /// What is between the batch that ended and the `following` one, or the segment's end.
+    private var search: RecordSearch?
+    private var following: FoundBatch?
+    /// Of the batch that `records` walks, or of the record that `search` found.
     private var epoch: UInt64 = 0
     private var age: UInt64 = 0
     private var context: AcceptContext
 
     /// A reader that has yet to look for `sequence` in the segment that `window` stands on.
-    init(_ window: SegmentWindow, segment: UInt64, seal: UInt32, sequence: UInt64, end: Int) {
-        self.segment = segment
+    init(_ window: SegmentWindow, _ segment: SegmentName, seal: UInt32, sequence: UInt64, end: Int) {
+        self.segment = segment.id
         self.sequence = sequence
-        walk = BatchWalk(window, segment: segment, seal: seal, from: Block.least, to: end)
+        walk = BatchWalk(
+            window, segment: segment.id, seal: seal, from: Block.least, to: end,
+            expecting: BatchPlace(number: 0, sequence: segment.first))
         context = .unknown
     }
 
@@ -35,10 +40,16 @@ struct ReadPlace {
         {
             // The search for the first event does not count.
             if start == nil, !chunk.isEmpty { start = window.bytesRead }
-            guard records != nil else {
-                try enterBatch(&chunk, through: end)
+            if let ahead = search {
+                guard try take(ahead, &chunk, through: end) else { return }
                 continue
             }
+            guard records != nil else {
+                try findBatch(through: end)
+                continue
+            }
+            // A chunk has the epoch of one start.
+            guard chunk.records.isEmpty || chunk.epoch == epoch else { return }
             chunk.epoch = epoch
             if chunk.records.isEmpty { chunk.age = age }
             if takeLoaded(&chunk, through: end, limit: limit) { continue }
@@ -48,6 +59,10 @@ struct ReadPlace {
                 guard found >= sequence else { continue }
                 chunk.note(context)
                 chunk.append(window.bytes, at: index, length: length, sequence: found, madeDurableAt: age)
+                sequence = found + 1
+            case .hole(let found):
+                guard found >= sequence else { continue }
+                chunk.dispose(of: found, as: .purged)
                 sequence = found + 1
             case .damaged(let found, let bytes):
                 guard found.upperBound >= sequence else { continue }
@@ -74,21 +89,75 @@ struct ReadPlace {
         return walk.sequence > first
     }
 
-    private mutating func enterBatch(_ chunk: inout ChunkBuilder, through end: UInt64) throws(Errno) {
+    /// Goes to the next batch, or to what stands before it instead of events that are due.
+    private mutating func findBatch(through end: UInt64) throws(Errno) {
+        let place = walk.expected
         let from = walk.offset
+        let window = walk.window
+        var epochs = place.number > 0 ? [epoch] : []
         guard let found = try walk.next() else {
-            lose(sequence...end, from..<from, &chunk)
+            if let header = try SegmentScan.header(window, segment: segment) { epochs.append(header.epoch) }
+            search = RecordSearch(
+                window, segment: segment, in: from..<max(from, min(walk.end, from + OpenBatch.maximumBytes)),
+                expecting: place, before: .max, through: end, epochs: epochs)
             return
         }
-        if found.header.first > sequence {
-            lose(sequence...min(end, found.header.first - 1), found.skippedFrom..<found.offset, &chunk)
-        }
-        guard sequence <= end, found.header.last >= sequence else { return }
+        guard found.header.first > sequence, found.header.first > place.sequence else { return try enter(found) }
+        following = found
+        epochs.append(found.header.epoch)
+        search = RecordSearch(
+            window, segment: segment, in: from..<found.offset, expecting: place, before: found.header.number,
+            through: found.header.first - 1, epochs: epochs)
+        age = found.header.age
+        context = .unknown
+    }
+
+    private mutating func enter(_ found: FoundBatch) throws(Errno) {
         epoch = found.header.epoch
         age = found.header.age
+        guard found.header.last >= sequence else { return }
         records = RecordWalk(walk.window, found.header, at: found.offset)
-        let bytes = try walk.window.context(of: found.header, at: found.offset)?.bytes
+        let bytes = try walk.window.context(of: found.header, at: found.offset)
         context = bytes.flatMap { AcceptContext(decoding: $0) } ?? .unknown
+    }
+
+    /// Takes the next record that stands in no batch that can be read; false where the chunk must end before it.
+    private mutating func take(
+        _ search: RecordSearch, _ chunk: inout ChunkBuilder, through end: UInt64
+    ) throws(Errno) -> Bool {
+        var search = search
+        switch try search.next() {
+        case nil:
+            self.search = nil
+            if let found = following {
+                following = nil
+                try enter(found)
+            } else if sequence <= end {
+                lose(sequence...end, search.offset..<search.offset, &chunk)
+            }
+        case .record(let found, let index, let length):
+            guard chunk.records.isEmpty || chunk.epoch == search.epoch || found < sequence else { return false }
+            self.search = search
+            guard found >= sequence else { break }
+            epoch = search.epoch
+            chunk.epoch = epoch
+            if chunk.records.isEmpty { chunk.age = age }
+            chunk.note(.unknown)
+            chunk.append(walk.window.bytes, at: index, length: length, sequence: found, madeDurableAt: age)
+            sequence = found + 1
+        case .hole(let found):
+            self.search = search
+            guard found >= sequence else { break }
+            chunk.dispose(of: found, as: .purged)
+            sequence = found + 1
+        case .damaged(let found, let bytes):
+            self.search = search
+            guard found.upperBound >= sequence else { break }
+            // Behind the last batch nothing is known to stand.
+            let isRest = following == nil && search.offset == search.end
+            lose(found.clamped(to: sequence...end), isRest ? bytes.prefix(0) : bytes, &chunk)
+        }
+        return true
     }
 
     private mutating func lose(_ sequences: ClosedRange<UInt64>, _ bytes: Range<Int>, _ chunk: inout ChunkBuilder) {
@@ -135,6 +204,8 @@ struct ChunkBuilder {
     /// Bytes of events that are aimed at.
     let limit: Int
     let expiry: Expiry
+    /// Events that are dead letters already.
+    let buried: Set<UInt64>
     var epoch: UInt64 = 0
     /// The age clock when its first event was made durable, in milliseconds.
     var age: UInt64 = 0
@@ -144,12 +215,15 @@ struct ChunkBuilder {
     private(set) var records: [Chunk.Record] = []
     private(set) var contexts: [AcceptContext] = []
     var lost: [Lost] = []
+    /// The last event that it may hold.
+    private(set) var end = UInt64.max
     /// What is not lost and not to be sent, in order.
     private var settled: [Disposition] = []
 
-    init(limit: Int, expiry: Expiry) {
+    init(limit: Int, expiry: Expiry, buried: Set<UInt64> = []) {
         self.limit = limit
         self.expiry = expiry
+        self.buried = buried
     }
 
     var isEmpty: Bool { records.isEmpty && lost.isEmpty && settled.isEmpty }
@@ -170,9 +244,10 @@ struct ChunkBuilder {
     mutating func append(
         _ source: borrowing [UInt8], at index: Int, length: Int, sequence: UInt64, madeDurableAt start: UInt64
     ) {
+        guard buried.isEmpty || !buried.contains(sequence) else { return dispose(of: sequence, as: .dead) }
         let timeToLive = source.loadLittleEndian(at: index + 24, as: UInt32.self)
         guard !expiry.isOver(madeDurableAt: start, timeToLive: timeToLive) else {
-            return settled.extend(.expired, sequence...sequence)
+            return dispose(of: sequence, as: .expired)
         }
         if records.isEmpty { firstExpires = expiry.end(madeDurableAt: start, timeToLive: timeToLive) }
         if bytes.count >= Self.fewBytes, bytes.capacity < limit {
@@ -186,14 +261,48 @@ struct ChunkBuilder {
         records.append(
             Chunk.Record(
                 sequence: sequence, range: start..<bytes.count,
-                acceptedAt: wall == RecordLayout.noWallTime ? nil : WallTime(milliseconds: wall),
+                acceptedAt: RecordLayout.wallTime(wall),
                 context: contexts.count - 1))
     }
 
-    /// Takes over what another reader found of the lost events, if it is of the epoch of those that are there.
-    mutating func rescue(_ other: ChunkBuilder) {
-        guard records.isEmpty || other.epoch == epoch else { return }
-        epoch = other.epoch
+    /// Notes an event that is not to be sent.
+    mutating func dispose(of sequence: UInt64, as kind: Disposition.Kind) {
+        settled.extend(kind, sequence...sequence)
+    }
+
+    /// Takes over what another reader found of the lost events up to `end`; what has other ids than events before it is
+    /// left to the next chunk.
+    mutating func rescue(_ other: ChunkBuilder, of lost: ClosedRange<UInt64>, upTo end: UInt64) {
+        guard let first = other.first else { return }
+        if let own = records.first, !other.records.isEmpty, other.epoch != epoch {
+            guard own.sequence > first else { return cut(behind: first - 1) }
+            cut(behind: own.sequence - 1)
+        }
+        merge(other)
+        if end < lost.upperBound { cut(behind: end) }
+    }
+
+    /// The first event that is not lost.
+    private var first: UInt64? {
+        [records.first?.sequence, settled.first?.sequences.lowerBound].compactMap { $0 }.min()
+    }
+
+    /// Leaves out what comes behind an event.
+    private mutating func cut(behind end: UInt64) {
+        self.end = end
+        records.removeAll { $0.sequence > end }
+        settled = settled.compactMap { each in
+            guard each.sequences.lowerBound <= end else { return nil }
+            return Disposition(each.kind, each.sequences.lowerBound...min(each.sequences.upperBound, end))
+        }
+        lost = lost.compactMap { each in
+            guard each.sequences.lowerBound <= end else { return nil }
+            return each.only(each.sequences.lowerBound...min(each.sequences.upperBound, end))
+        }
+    }
+
+    private mutating func merge(_ other: ChunkBuilder) {
+        if !other.records.isEmpty { epoch = other.epoch }
         let start = bytes.count
         let firstContext = contexts.count
         bytes += other.bytes

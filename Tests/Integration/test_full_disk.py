@@ -1,0 +1,141 @@
+"""Full disks: refused with a reason and counted, drained without a byte free, and taken up again without a restart."""
+import contextlib
+import os
+import threading
+
+import pytest
+
+from disk_case import Case
+from disks import run
+
+# For how long a client insists while the disk is full, and the lines are counted.
+FULL_SECONDS = int(os.environ.get("UPLINKD_FULL_SECONDS", "4"))
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
+
+
+class Greed(threading.Thread):
+    """Takes each byte of a disk that gets free, until told to stop."""
+
+    def __init__(self, disk):
+        super().__init__(daemon=True)
+        self.disk, self.enough = disk, threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.enough.wait(0.02):
+            with contextlib.suppress(OSError):
+                self.disk.fill()
+
+
+    def stop(self):
+        self.enough.set()
+        self.join()
+
+
+@pytest.mark.parametrize("by", ["the queue", "another"])
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "tmpfs", "btrfs"])
+def test_full_disk(disks, daemons, collector, kind, by):
+    """Filled by the queue or by another file; SIGTERM, starts and a kill while it is full; drained at 0 bytes free."""
+    disk = disks(kind)
+    case = Case(disk, daemons, collector)
+    assert case.poster.post()
+    if by == "another":
+        disk.fill()
+    case.poster.until_refused()
+    storage = case.assert_refused("full")
+    assert storage["state"] == "full"
+    greed = Greed(disk)
+    case.assert_quiet(FULL_SECONDS)
+    assert case.daemon.stop(5) == 0
+    for _ in range(5):
+        case.daemon.start()
+        case.assert_refused("full")
+        assert case.daemon.assert_ledger()["queued"] == len(case.poster.accepted)
+        case.daemon.kill()
+        case.kills += 1
+    case.daemon.start()
+    case.assert_drains()
+    greed.stop()
+    disk.clear()
+    case.assert_taken_again()
+    case.assert_drains()
+    assert case.daemon.stop(5) == 0
+
+
+def test_keep_free(disks, daemons, collector):
+    """What `KeepFree` reserves is no room; other files eat into it, the queue does not."""
+    disk = disks("ext4")
+    case = Case(disk, daemons, collector, "MaxSize=64M\nKeepFree=40%")
+    case.poster.until_refused()
+    storage = case.assert_refused("full")
+    total = os.statvfs(disk.mount)
+    assert disk.free() >= total.f_blocks * total.f_frsize * 0.4 - (1 << 16), "it keeps its word"
+    assert "keep" in storage["detail"] or "free" in storage["detail"], storage
+    disk.fill()
+    case.assert_drains()
+    disk.clear()
+    case.assert_taken_again()
+    case.assert_drains()
+
+
+@pytest.mark.parametrize("kind", ["ext4", "tmpfs"])
+def test_no_inodes(disks, daemons, collector, kind):
+    """No file can be made, though there are bytes enough."""
+    disk = disks(kind, make=("-N", "32")) if kind == "ext4" else disks(kind, options="nr_inodes=32")
+    case = Case(disk, daemons, collector, "MaxSize=6M")
+    assert case.poster.post()
+    names = []
+    try:
+        while len(names) < 64:
+            path = os.path.join(disk.mount, f"small-{len(names)}")
+            open(path, "w").close()
+            names.append(path)
+    except OSError:
+        pass
+    assert len(names) < 64 and disk.free() > 1 << 20
+    case.poster.until_refused()
+    case.assert_refused("")
+    case.assert_quiet(FULL_SECONDS)
+    assert case.daemon.stop(5) == 0
+    case.daemon.start()
+    case.assert_refused("")
+    for path in names:
+        os.unlink(path)
+    case.assert_taken_again()
+    case.assert_drains()
+
+
+def test_limit_of_file_sizes(disks, daemons, collector):
+    """RLIMIT_FSIZE: EFBIG instead of a signal that ends it."""
+    case = Case(disks("ext4", 64), daemons, collector)
+    assert case.poster.post()
+    run("prlimit", f"--pid={case.daemon.pid()}", "--fsize=65536:unlimited")
+    case.poster.until_refused()
+    assert "EFBIG" in case.assert_refused("disk")["detail"]
+    case.assert_quiet(FULL_SECONDS)
+    run("prlimit", f"--pid={case.daemon.pid()}", "--fsize=unlimited")
+    case.assert_taken_again()
+    case.assert_drains()
+    assert case.daemon.stop(5) == 0
+
+
+def test_quota(disks, daemons, collector):
+    """EDQUOT, from a group of btrfs: room by statvfs, and none for this folder."""
+    disk = disks("btrfs", 128)
+    run("btrfs", "quota", "enable", disk.mount)
+    os.rmdir(disk.queue)
+    run("btrfs", "subvolume", "create", disk.queue)
+    os.chmod(disk.queue, 0o700)
+    run("btrfs", "qgroup", "limit", "4M", disk.queue)
+    case = Case(disk, daemons, collector, "MaxSize=32M")
+    case.poster.until_refused()
+    storage = case.assert_refused("full|disk")
+    assert disk.free() > 16 << 20
+    assert "EDQUOT" in storage["detail"], storage
+    case.assert_quiet(FULL_SECONDS)
+    assert case.daemon.stop(5) == 0
+    case.daemon.start()
+    case.assert_refused("full|disk")
+    run("btrfs", "qgroup", "limit", "64M", disk.queue)
+    case.assert_taken_again()
+    case.assert_drains()
