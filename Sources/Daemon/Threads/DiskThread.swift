@@ -91,6 +91,7 @@ final class DiskThread {
         let before = (queue.condition.storage, queue.bytesOnDisk)
         let next = queue.housekeep(at: now, age: age)
         tellMoves()
+        tellDamages()
         if before != (queue.condition.storage, queue.bytesOnDisk) || queue.condition.storage != shownStorage {
             snapshotIsDue = true
         }
@@ -103,7 +104,7 @@ final class DiskThread {
 
     private func commit(_ ordinal: UInt64, _ sealed: BatchHandover) {
         var batches = sealed.take()
-        let wall = Clock.wall
+        let wall = AgeClock.wall ?? WallTime(milliseconds: RecordLayout.noWallTime)
         let outcomes = queue.commit(&batches, at: wall, age: age)
         tellMoves()
         replies.post(.committed(ordinal: ordinal, outcomes, BatchHandover(batches)))
@@ -134,6 +135,10 @@ final class DiskThread {
         } catch {
             replies.post(.readFailed(destination: destination, id: id, error))
         }
+        tellDamages()
+    }
+
+    private func tellDamages() {
         let damages = queue.takeDamages()
         if !damages.isEmpty { replies.post(.damaged(damages)) }
     }
