@@ -31,6 +31,20 @@ func tests(_ name: String, _ dependencies: [String], excluding: [String] = []) -
     )
 }
 
+let library: [SwiftSetting] = [.unsafeFlags(["-parse-as-library"])]
+
+/// A program that a sanitizer's runtime gives its main function.
+func fuzzer(_ name: String, _ dependencies: [String], excluding: [String]) -> Target {
+    let path = "Tests/" + name
+    return .executableTarget(
+        name: name,
+        dependencies: dependencies.map { .byName(name: $0) },
+        path: path,
+        exclude: excluding,
+        swiftSettings: strict + library,
+    )
+}
+
 let package = Package(
     name: "uplinkd",
     products: [
@@ -98,7 +112,7 @@ let package = Package(
         tests("ReachabilityTests", ["Reachability", "Netlink", "Time", "Bytes"]),
         tests("GatesTests", ["Gates", "Reachability", "Time", "Bytes"]),
         tests("QueueModelTests", ["Bytes", "Posix"]),
-        tests("QueueTests", ["Queue", "Gates", "Reachability", "Bytes", "Time", "Posix"]),
+        tests("QueueTests", ["Queue", "Gates", "Reachability", "JSON", "Bytes", "Time", "Posix"]),
         tests(
             "IntakeTests",
             ["Intake", "JSON", "HTTP1", "Queue", "Gates", "Reachability", "Posix", "Reactor", "Bytes", "Time"]),
@@ -113,16 +127,19 @@ let package = Package(
             excluding: ["Fixtures"]),
         tests(
             "ControlTests",
-            [
-                "Control", "ControlClient", "HTTP1", "HTTPServer", "JSON", "Posix", "Reactor", "Queue", "Gates",
-                "Reachability", "Bytes", "Time",
-            ]),
+            ["Control", "ControlClient", "HTTP1", "HTTPServer", "JSON", "Posix", "Reactor", "Bytes", "Time"]),
         tests("ConfigurationTests", ["Configuration", "Posix", "Bytes", "Time"]),
         tests("SystemdServiceTests", ["SystemdService", "Posix", "Bytes", "Time"]),
         tests(
             "SimulatorTests",
             ["Simulator", "Daemon", "Queue", "Delivery", "Gates", "Reachability", "Posix", "Bytes", "Time"]),
+        tests("DaemonTests", ["Daemon", "Intake", "Queue", "Gates", "SystemdService", "Bytes", "Time"]),
         tests("TidyTests", ["Posix", "Bytes"]),
     ],
     swiftLanguageModes: [.v6],
 )
+
+// Only `make fuzz` builds these.
+if Context.environment["UPLINKD_FUZZ"] != nil {
+    package.targets.append(fuzzer("QueueFuzzer", ["Queue", "Posix", "Bytes"], excluding: ["Corpus"]))
+}

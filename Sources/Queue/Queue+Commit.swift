@@ -129,7 +129,8 @@ extension Queue {
         if let current = log.writer, current.offset + needed <= current.size {
             writer = current
         } else {
-            writer = try openSegmentMakingRoom(of: log, for: needed, first: firstAgain, moment)
+            writer = try openSegmentMakingRoom(
+                of: log, for: needed, first: firstAgain, evicting: !group.isEmpty, moment)
         }
         let path = log.segments.last.map { log.path(of: $0.name) } ?? log.folder
         var next = firstAgain
@@ -152,10 +153,10 @@ extension Queue {
         return again
     }
 
-    /// Opens a segment; where there is no room for it, after what is not needed any more is given up, and then the
-    /// oldest events, if that is what a full queue does.
+    /// Opens a segment; where there is no room for it, after what is not needed any more is given up, and then, for new
+    /// events, the oldest ones, if that is what a full queue does.
     private func openSegmentMakingRoom(
-        of log: LogState, for needed: Int, first: UInt64, _ moment: Moment
+        of log: LogState, for needed: Int, first: UInt64, evicting: Bool, _ moment: Moment
     ) throws(QueueError) -> SegmentWriter {
         let least = roundedUp(blockSize + needed, to: 4_096)
         var hasMadeRoom = false
@@ -171,7 +172,9 @@ extension Queue {
                     makeRoom(moment)
                     hasMadeRoom = true
                 } else {
-                    guard try canEvict(for: least, in: log.name), evict(for: log.name, moment) else { throw error }
+                    guard evicting, try canEvict(for: least, in: log.name), evict(for: log.name, moment) else {
+                        throw error
+                    }
                 }
             }
         }

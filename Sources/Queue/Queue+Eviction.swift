@@ -12,8 +12,8 @@ extension Queue {
         return missing <= most
     }
 
-    /// Gives up the oldest segment of the least urgent log that has one; false where there is none, or where the cursors
-    /// cannot be made durable first.
+    /// Gives up the oldest segment of the least urgent log that has one; false where there is none, or where the
+    /// cursors cannot be made durable first.
     func evict(for name: LogName, _ moment: Moment) -> Bool {
         let candidates = logs.values.filter { $0.name.urgency <= name.urgency && hasEvictable($0) }
         let first = candidates.min { left, right in

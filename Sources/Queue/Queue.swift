@@ -21,6 +21,7 @@ package final class Queue {
     let identity: QueueIdentity
     let quarantine: Quarantine
     let cursorFile: CursorFile
+    let deadLetters: DeadLetterStore
     let window = SegmentWindow()
     /// Held open for its lock.
     var lock: (any StorageFile)?
@@ -87,6 +88,7 @@ package final class Queue {
         identity = format.identity
         quarantine = Quarantine(storage, limit: options.quarantineBytes)
         cursorFile = CursorFile(storage, seal: format.identity.seal)
+        deadLetters = DeadLetterStore(storage, seal: format.identity.seal)
     }
 
     /// Damage that reading found since the last call, to be named in the journal.
@@ -119,13 +121,11 @@ package final class Queue {
     func attempt<Value>(
         _ operation: QueueError.Operation, _ path: String, at offset: Int = 0, _ body: () throws(Errno) -> Value
     ) throws(QueueError) -> Value {
-        do throws(Errno) {
-            return try body()
+        do throws(QueueError) {
+            return try storage.attempt(operation, path, at: offset, body)
         } catch {
-            let full = path.isEmpty ? storage.root : storage.root + "/" + path
-            let failure = QueueError.failed(operation, path: full, offset: offset, error)
-            if operation != .read { remember(failure) }
-            throw failure
+            if operation != .read { remember(error) }
+            throw error
         }
     }
 
@@ -135,7 +135,8 @@ package final class Queue {
     /// Bytes on disk, as `du` counts.
     package var bytesOnDisk: UInt64 {
         let folders = 3 + logs.values.count { $0.directoryExists }
-        let files = logs.values.reduce(cursorFile.bytes + quarantine.bytes) { $0 + $1.bytes }
+        let others = cursorFile.bytes + quarantine.bytes + deadLetters.bytes
+        let files = logs.values.reduce(others) { $0 + $1.bytes }
         return UInt64(files + FormatPage.size + folders * 4_096)
     }
 }
@@ -145,6 +146,6 @@ package struct CursorState: Sendable, Equatable {
     /// Every lower sequence number is settled.
     package internal(set) var low: UInt64
     /// Events before the first that this destination is accountable for; `low - 1 - origin == ledger.total`.
-    package let origin: UInt64
+    package internal(set) var origin: UInt64
     package internal(set) var ledger: Ledger
 }

@@ -68,10 +68,7 @@ extension QueueLife {
     }
 
     /// Clients without an answer ask again: what the log holds already is acknowledged at once.
-    ///
-    /// After an error, what the page cache shows says nothing about the disk, and nobody can know.
     private func repeatPosts() {
-        guard !faults.errors else { return }
         for keyed in queue.recovery.keyed where acknowledged[keyed.log]?[keyed.id.sequence] == nil {
             guard let bytes = posted[keyed.key] else { continue }
             acknowledged[keyed.log, default: [:]][keyed.id.sequence] = Event(epoch: keyed.id.epoch, bytes: bytes)

@@ -46,7 +46,7 @@ struct SegmentScan {
         let hasBothEnds: Bool
         /// Both stand there, though bytes of one may have changed: it was written to its end.
         let isComplete: Bool
-        /// Its context and its table can be read where they stand first.
+        /// Both copies of its context and its table can be read.
         let isIntact: Bool
         let lastGood: UInt64
         let bad: [(sequences: ClosedRange<UInt64>, bytes: Range<Int>)]
@@ -127,17 +127,20 @@ struct SegmentScan {
         var search = RecordSearch(
             window, segment: segment.id, in: bytes, expecting: found.expected, before: found.header.number,
             through: found.header.first - 1, epochs: epochs + [found.header.epoch])
-        let before = salvaged
+        let before = (salvaged: salvaged, damages: damages.count)
         while let step = try search.next() {
             switch step {
             case .record(let sequence, let index, _):
                 salvaged += 1
+                events.insert(contentsOf: sequence..<sequence + 1)
                 noteKey(at: index, EventID(epoch: search.epoch, sequence: sequence))
+            case .hole: salvaged += 1
             case .damaged(let sequences, let bytes):
                 let kind: RecoveryReport.Damage.Kind = try lastByte(in: bytes) == nil ? .lostWrite : .corrupted
-                note(wasAcknowledged || salvaged > before ? kind : .tornTail, bytes, sequences)
+                note(wasAcknowledged || salvaged > before.salvaged ? kind : .tornTail, bytes, sequences)
             }
         }
+        if damages.count == before.damages { note(.repaired, bytes, nil) }
     }
 
     /// Finds records of batches behind the last one; what is missing before one that is found counts as damaged.
@@ -148,7 +151,11 @@ struct SegmentScan {
             switch step {
             case .record(let sequence, let index, _):
                 salvaged += 1
+                events.insert(contentsOf: sequence..<sequence + 1)
                 noteKey(at: index, EventID(epoch: search.epoch, sequence: sequence))
+                last = max(last, sequence)
+                validEnd = search.offset
+            case .hole(let sequence):
                 last = max(last, sequence)
                 validEnd = search.offset
             case .damaged(let sequences, let bytes): note(.corrupted, bytes, sequences)
@@ -174,6 +181,8 @@ struct SegmentScan {
             case .record(let sequence, let index, _):
                 lastGood = sequence
                 noteKey(at: index, EventID(epoch: header.epoch, sequence: sequence))
+            case .hole(let sequence):
+                lastGood = sequence
             case .damaged(let sequences, let bytes):
                 bad.append((sequences, bytes))
             }
@@ -188,10 +197,10 @@ struct SegmentScan {
         let isComplete: Bool
         if hasBothEnds { isComplete = true } else { isComplete = try resembles(header, at: otherEnd) }
         let tableIsGood = try records.tableIsGood()
-        let context = try window.context(of: header, at: found.offset)
         return Pending(
             found: found, hasBothEnds: hasBothEnds, isComplete: isComplete,
-            isIntact: context?.isFirstCopy == true && tableIsGood, lastGood: lastGood, bad: bad)
+            isIntact: try window.hasBothContexts(of: header, at: found.offset) && tableIsGood, lastGood: lastGood,
+            bad: bad)
     }
 
     /// True where a header stands of which few bytes have changed, as no write that was cut off leaves it.
@@ -215,7 +224,7 @@ struct SegmentScan {
                 note(try lastByte(in: bytes) == nil ? .lostWrite : .corrupted, bytes, sequences)
             }
         }
-        if batch.bad.isEmpty, !(batch.hasBothEnds && batch.isIntact) {
+        if batch.bad.isEmpty, !isTorn, !(batch.hasBothEnds && batch.isIntact) {
             note(.repaired, batch.found.offset..<batch.found.end, nil)
         }
         if !batch.hasBothEnds || !batch.bad.isEmpty {
