@@ -73,19 +73,19 @@ extension Queue {
     /// how far the log has come, nor the one being written.
     private func retirable(_ log: LogState) -> LogState.Segment? {
         guard let oldest = log.segments.first, let tip = log.tip, oldest.name.id < tip.segment else { return nil }
-        guard let low = leastLow(in: log.name), low > log.end(of: 0), low > lastAcknowledgedInOldest(log) else {
+        guard let low = leastLow(in: log.name), low > log.end(of: 0), low > lastAcknowledged(in: 0, of: log) else {
             return nil
         }
         return oldest
     }
 
-    /// The last event that was ever acknowledged from the oldest segment, as the next one's header says: where that one
-    /// was opened to commit again and cut off, it begins no later, and holds nothing.
-    private func lastAcknowledgedInOldest(_ log: LogState) -> UInt64 {
-        guard log.segments.count > 1, let next = try? header(of: log, 1) else {
+    /// The last event that was ever acknowledged from a segment, as the next one's header says: where that one was
+    /// opened to commit again and cut off, it begins no later, and holds nothing.
+    func lastAcknowledged(in index: Int, of log: LogState) -> UInt64 {
+        guard index + 1 < log.segments.count, let next = try? header(of: log, index + 1) else {
             return log.end(of: log.segments.count - 1)
         }
-        guard let previous = next.previous, previous.segment == log.segments[0].name.id else { return 0 }
+        guard let previous = next.previous, previous.segment == log.segments[index].name.id else { return 0 }
         return previous.last
     }
 
