@@ -11,7 +11,7 @@ from harness import Script, until
 from manager import Manager
 
 # For how long a client insists while the disk is full, and the lines are counted.
-FULL_SECONDS = int(os.environ.get("UPLINKD_FULL_SECONDS", "4"))
+FULL_SECONDS = int(os.environ.get("UPLINKD_FULL_SECONDS", "3"))
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
 
 
