@@ -149,7 +149,8 @@ extension Queue {
         }
         let start = clock()
         try attempt(.synchronise, path, at: writer.offset) { () throws(Errno) in try writer.synchronise() }
-        lastSyncMicroseconds = Int((clock() - start).nanoseconds / 1_000)
+        newestSync = clock()
+        lastSyncMicroseconds = Int((newestSync - start).nanoseconds / 1_000)
         log.mustCommitAgain = false
         log.tip = SegmentHeader.Previous(segment: writer.id, validLength: writer.offset, last: next - 1)
         return again

@@ -11,6 +11,8 @@ package final class Queue {
     /// How long the newest sync of a commit took, in microseconds.
     package internal(set) var lastSyncMicroseconds = 0
 
+    /// When the newest sync of a commit ended.
+    var newestSync = Instant(nanoseconds: 0)
     let storage: any Storage
     let options: QueueOptions
     var destinations: [String]
