@@ -57,6 +57,7 @@ nightly: export UPLINKD_CUTS ?= 50
 nightly: export UPLINKD_DAMAGE_STEP ?= 1
 nightly: export UPLINKD_FLIPS ?= 2000
 nightly: export UPLINKD_SIDE_STARTS ?= 30
+nightly: export UPLINKD_CLOCK_STEPS ?= all
 nightly: export UPLINKD_BLOCK_WRITES ?= 3
 nightly: export UPLINKD_BACKLOG_READY_MS ?= 200
 nightly: export UPLINKD_BACKLOG_DRAIN ?= 1

@@ -1,7 +1,7 @@
 """A wall clock that jumps, by an hour and by years, both ways, while the daemon runs and between its runs.
 
 A preloaded library puts an offset on the wall clock, which the test changes, and says whether it is synchronised. The
-clock of the machine stays as it is.
+clock of the machine stays as it is. UPLINKD_CLOCK_STEPS=all takes four steps instead of two.
 """
 import calendar
 import email.utils
@@ -15,7 +15,9 @@ import pytest
 from harness import Script, until
 
 HOUR, YEAR = 3600, 365 * 86400
-STEPS = {"an hour on": HOUR, "an hour back": -HOUR, "ten years on": 10 * YEAR, "ten years back": -10 * YEAR}
+STEPS = {"an hour back": -HOUR, "ten years on": 10 * YEAR}
+if os.environ.get("UPLINKD_CLOCK_STEPS") == "all":
+    STEPS |= {"an hour on": HOUR, "ten years back": -10 * YEAR}
 OPTIONS = "RetryMin=250ms\nRetryMax=1s\nFlushSpread=0"
 SECTIONS = "[Reachability]\nCheckInterval=1s\n"
 SHIM = r"""
@@ -217,3 +219,53 @@ def test_sigterm_while_the_log_stands_still(daemons, clock):
         os.close(writer)
         os.close(reader)
         os.unlink(daemon.log)
+
+
+def posted_with_ttl(daemon, first):
+    """Posts five events that live for two hours and five that live for good."""
+    for number in range(first, first + 10):
+        parameters = {"ttl": "2h"} if number % 2 else {}
+        code, _, answer = daemon.post([{"n": number}], **parameters)
+        assert code == 202, answer
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_time_to_live_while_running(daemons, clock, collector, step):
+    """It is counted by what really passed: nothing expires early, and what is due expires, whatever the clock does."""
+    collector.script = Script(status=503)
+    daemon = daemons(url=collector.url, options=OPTIONS, sections="MaxAge=3h\n" + SECTIONS,
+                     environment=clock.environment)
+    daemon.start()
+    posted_with_ttl(daemon, 0)
+    clock.step(STEPS[step])
+    posted_with_ttl(daemon, 10)
+    code, _, answer = daemon.post([{"n": 20}], ttl="2s")
+    assert code == 202, answer
+    until(lambda: daemon.assert_ledger()["expired"] > 0, 30, "one expires")
+    time.sleep(1)
+    assert daemon.assert_ledger()["expired"] == 1
+    collector.script = Script()
+    all_arrives(daemon, collector, 20)
+    assert daemon.assert_ledger()["delivered"] == 20
+
+
+@pytest.mark.parametrize("before, after", [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize("step", STEPS)
+def test_time_to_live_over_a_restart(daemons, clock, collector, step, before, after):
+    """Time switched off counts where the clock was synchronised before and after and did not go back; never else."""
+    clock.set(before)
+    collector.script = Script(status=503)
+    daemon = daemons(url=collector.url, options=OPTIONS, sections=SECTIONS, environment=clock.environment)
+    daemon.start()
+    posted_with_ttl(daemon, 0)
+    daemon.kill()
+    clock.step(STEPS[step])
+    clock.set(after)
+    daemon.start()
+    expired = 5 if before and after and STEPS[step] > 2 * HOUR else 0
+    until(lambda: daemon.assert_ledger()["expired"] == expired, 20, f"{expired} expire")
+    collector.script = Script()
+    until(lambda: daemon.assert_ledger()["queued"] == 0, 20, "nothing is queued")
+    ledger = daemon.assert_ledger()
+    assert (ledger["delivered"], ledger["expired"]) == (10 - expired, expired), ledger
+    assert sorted(set(collector.numbers())) == [n for n in range(10) if not expired or n % 2 == 0]
