@@ -6,8 +6,9 @@ struct LogVerification {
     private var result: Verification.Log
     private let segments: [SegmentName]
     private var events = RangeSet<UInt64>()
-    /// Numbers for which no event is missed: those purged, and those of segments that went while they were read.
-    private var excused = RangeSet<UInt64>()
+    private var holes = RangeSet<UInt64>()
+    /// Numbers in segments that went while they were read.
+    private var gone = RangeSet<UInt64>()
     private var oldest: UInt64?
 
     init(_ name: LogName, segments: [SegmentName]) {
@@ -20,7 +21,7 @@ struct LogVerification {
         let name = segments[index]
         guard let reading else {
             guard index + 1 < segments.count, name.first < segments[index + 1].first else { return }
-            excused.insert(contentsOf: name.first..<segments[index + 1].first)
+            gone.insert(contentsOf: name.first..<segments[index + 1].first)
             oldest = min(oldest ?? name.first, name.first)
             return
         }
@@ -38,6 +39,7 @@ struct LogVerification {
         }
         guard !reading.isStray(behind: last, name: name) || oldest == nil else { return }
         events.formUnion(reading.scan.events)
+        holes.formUnion(reading.scan.holes)
         oldest = min(oldest ?? name.first, name.first)
         last = max(last, reading.scan.last, name.first - 1)
     }
@@ -48,8 +50,10 @@ struct LogVerification {
         if oldest <= last { result.sequences = oldest...last }
         var gaps = RangeSet(oldest..<last + 1)
         gaps.subtract(events)
-        gaps.subtract(excused)
+        gaps.subtract(holes)
+        gaps.subtract(gone)
         result.gaps = gaps.ranges.map { $0.lowerBound...$0.upperBound - 1 }
+        result.holes = holes.ranges.reduce(0) { $0 + UInt64($1.count) }
         result.events = events.ranges.reduce(0) { $0 + UInt64($1.count) }
         for damage in result.damages {
             guard let sequences = damage.sequences else { continue }
