@@ -27,7 +27,7 @@ struct SegmentTail {
         while let found = try walk.next() {
             let header = found.header
             (newest, end) = (header, found.end)
-            let encoded = try window.context(of: header, at: found.offset)?.bytes
+            let encoded = try window.context(of: header, at: found.offset)
             let context = encoded.flatMap { AcceptContext(decoding: $0) } ?? .unknown
             var records = RecordWalk(window, header, at: found.offset)
             isNewBatch = true
