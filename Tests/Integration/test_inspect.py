@@ -107,7 +107,7 @@ def used(path):
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """A queue that the daemon wrote at two starts, in three segments of `normal`, and all events in it."""
-    daemon = Daemon(str(tmp_path_factory.mktemp("inspect")), {"a": "http://127.0.0.1:1/", "b": "http://127.0.0.1:1/"},
+    daemon = Daemon(str(tmp_path_factory.mktemp("inspect")), destinations={"a": "http://127.0.0.1:1/", "b": "http://127.0.0.1:1/"},
                     sections=SMALL)
     link = None
     for turn in range(2):
@@ -242,7 +242,7 @@ def test_nothing_is_written(queue, home):
 def test_a_live_daemon(home):
     """Beside a daemon that writes, delivers, retires and recycles, nothing is ever called damaged."""
     collector = Collector()
-    daemon = Daemon(home, {"a": collector.url}, sections=SMALL, options="BatchMaxEvents=50\nFlushSpread=0").start()
+    daemon = Daemon(home, destinations={"a": collector.url}, sections=SMALL, options="BatchMaxEvents=50\nFlushSpread=0").start()
     ended = threading.Event()
     posted = [0]
 
@@ -311,7 +311,7 @@ def test_the_first_format(home):
         for each in report["cursors"]
     ]
     collectors = {name: Collector() for name in ("collector", "archive")}
-    daemon = Daemon(home, {name: each.url for name, each in collectors.items()}, options="FlushSpread=0").start()
+    daemon = Daemon(home, destinations={name: each.url for name, each in collectors.items()}, options="FlushSpread=0").start()
     try:
         for name, collector in collectors.items():
             due = [
