@@ -10,6 +10,8 @@ struct LogVerification {
     /// Numbers in segments that went while they were read.
     private var gone = RangeSet<UInt64>()
     private var oldest: UInt64?
+    /// False where the newest segment went.
+    private var endIsKnown = true
 
     init(_ name: LogName, segments: [SegmentName]) {
         result = Verification.Log(name: name)
@@ -19,10 +21,13 @@ struct LogVerification {
     /// Takes the segment at `index`; nil where it has gone.
     mutating func add(_ reading: SegmentReading?, at index: Int) {
         let name = segments[index]
+        let next = segments[(index + 1)...].first?.first
+        endIsKnown = reading != nil || next != nil
         guard let reading else {
-            guard index + 1 < segments.count, name.first < segments[index + 1].first else { return }
-            gone.insert(contentsOf: name.first..<segments[index + 1].first)
+            let end = max(next ?? name.first, name.first)
+            gone.insert(contentsOf: name.first..<end)
             oldest = min(oldest ?? name.first, name.first)
+            last = max(last, end - 1)
             return
         }
         result.segments += 1
@@ -62,7 +67,7 @@ struct LogVerification {
         for gap in gaps.ranges { note(.missing(of: result.name, gap.lowerBound...gap.upperBound - 1)) }
         for cursor in cursors {
             if cursor.low < oldest { note(.missing(of: result.name, cursor.low...oldest - 1)) }
-            if cursor.low > last + 1 { note(.missing(of: result.name, last + 1...cursor.low - 1)) }
+            if cursor.low > last + 1, endIsKnown { note(.missing(of: result.name, last + 1...cursor.low - 1)) }
         }
         return result
     }
