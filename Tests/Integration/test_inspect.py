@@ -15,7 +15,7 @@ import threading
 
 import pytest
 
-from harness import ROOT, UPLINKCTL, Collector, Daemon, LineClient, until
+from harness import ROOT, UPLINKCTL, Collector, Daemon, LineClient, Script, until
 
 FLIPS = int(os.environ.get("UPLINKD_FLIPS", "500"))
 SEED = int(os.environ.get("UPLINKD_SEED", "4"))
@@ -247,7 +247,8 @@ def test_nothing_is_written(queue, home):
 def test_a_live_daemon(home):
     """Beside a daemon that writes, delivers, retires and recycles, nothing is ever called damaged."""
     collector = Collector()
-    daemon = Daemon(home, destinations={"a": collector.url}, sections=SMALL, options="BatchMaxEvents=50\nFlushSpread=0").start()
+    daemon = Daemon(home, destinations={"a": collector.url}, sections=SMALL, options="BatchMaxEvents=50\nFlushSpread=0")
+    daemon.start()
     ended = threading.Event()
     posted = [0]
 
@@ -276,13 +277,14 @@ def test_a_live_daemon(home):
         thread.join()
     until(lambda: daemon.assert_ledger("a")["queued"] == 0, 20, "all is delivered")
     assert export(daemon.queue)[1] == {}
-    collector.stop()
+    collector.script = Script(status=503)
     daemon.post([{"n": number} for number in range(20)])
     _, report = verify(daemon.queue)
     status, events, _ = export(daemon.queue, "--all")
     assert read(daemon.queue) == (events, cursors_of(report))
     assert len(export(daemon.queue)[1]) == 20
     assert daemon.stop() == 0
+    collector.stop()
 
 
 def test_a_write_that_was_cut_off_is_no_damage(queue):
@@ -316,7 +318,8 @@ def test_the_first_format(home):
         for each in report["cursors"]
     ]
     collectors = {name: Collector() for name in ("collector", "archive")}
-    daemon = Daemon(home, destinations={name: each.url for name, each in collectors.items()}, options="FlushSpread=0").start()
+    daemon = Daemon(home, destinations={name: each.url for name, each in collectors.items()}, options="FlushSpread=0")
+    daemon.start()
     try:
         for name, collector in collectors.items():
             due = [
