@@ -109,8 +109,8 @@ def used(path):
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """A queue that the daemon wrote at two starts, in three segments of `normal`, and all events in it."""
-    daemon = Daemon(str(tmp_path_factory.mktemp("inspect")), destinations={"a": "http://127.0.0.1:1/", "b": "http://127.0.0.1:1/"},
-                    sections=SMALL)
+    nowhere = "http://127.0.0.1:1/"
+    daemon = Daemon(str(tmp_path_factory.mktemp("inspect")), destinations={"a": nowhere, "b": nowhere}, sections=SMALL)
     link = None
     for turn in range(2):
         daemon.start()
@@ -393,9 +393,12 @@ def test_memory_is_bounded(home):
     assert daemon.stop() == 0
     for words in (["verify"], ["export"]):
         # A small process between: the peak of one that forks counts for its child, too.
-        code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True); "
-                "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
-        done = subprocess.run([sys.executable, "-c", code, UPLINKCTL, *words, daemon.queue], capture_output=True, check=True)
+        code = (
+            "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True); "
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+        )
+        command = [sys.executable, "-c", code, UPLINKCTL, *words, daemon.queue]
+        done = subprocess.run(command, capture_output=True, check=True)
         print(words, int(done.stdout), "KiB")
         assert int(done.stdout) < 64 * 1024
 
