@@ -65,9 +65,12 @@ let package = Package(
             "HTTPTransport", ["CCurl", "CZlib", "Bytes", "Time", "Posix", "Reactor", "Reachability", "Delivery"]),
         module("HTTPServer", ["Bytes", "Time", "HTTP1", "Posix", "Reactor"]),
         module("Control", ["Bytes", "Time", "JSON", "HTTP1", "HTTPServer", "Posix", "Reactor"]),
-        module(
-            "ControlClient", ["CZlib", "Bytes", "Time", "JSON", "HTTP1", "HTTPServer", "Posix", "Reactor"]),
         module("Configuration", ["Bytes", "Time", "Posix"]),
+        module(
+            "ControlClient",
+            [
+                "CZlib", "Bytes", "Time", "JSON", "HTTP1", "HTTPServer", "Posix", "Reactor", "Queue", "Configuration",
+            ]),
         module("SystemdService", ["CSystemd", "Bytes", "Time", "Posix"]),
         module(
             "Daemon",
@@ -114,7 +117,10 @@ let package = Package(
             excluding: ["Fixtures"]),
         tests(
             "ControlTests",
-            ["Control", "ControlClient", "HTTP1", "HTTPServer", "JSON", "Posix", "Reactor", "Bytes", "Time"]),
+            [
+                "Control", "ControlClient", "HTTP1", "HTTPServer", "JSON", "Posix", "Reactor", "Queue", "Gates",
+                "Reachability", "Bytes", "Time",
+            ]),
         tests("ConfigurationTests", ["Configuration", "Posix", "Bytes", "Time"]),
         tests("SystemdServiceTests", ["SystemdService", "Posix", "Bytes", "Time"]),
         tests(

@@ -1,5 +1,6 @@
 package import Bytes
 package import Delivery
+internal import Posix
 internal import Reachability
 package import Reactor
 internal import Time
@@ -117,6 +118,8 @@ package final class CurlTransport: Transport {
     private func forget(_ pool: Pool, _ destination: String) {
         retired[ObjectIdentifier(pool)] = nil
         if pools[destination] === pool { pools[destination] = nil }
+        // What a backlog's bodies and buffers took would otherwise stay until the next one needs it.
+        if pools.isEmpty, retired.isEmpty { Process.trimHeap() }
     }
 
     private func fail(_ request: OutgoingRequest, _ reason: StateReason, _ detail: String) {

@@ -38,6 +38,7 @@ extension Queue {
             do throws(QueueError) {
                 let again = try commit(group, of: &batches, to: log, moment)
                 commitFailure = nil
+                lackingBytes = 0
                 accept(group, of: &batches, in: log, keeping: again, &outcomes)
             } catch {
                 note(failure: error, of: log.name)
@@ -70,8 +71,15 @@ extension Queue {
         }
     }
 
+    /// Commits again what must be, and nothing else.
+    func commitKept(of log: LogState) throws(QueueError) {
+        var none: [OpenBatch] = []
+        let again = try commit([], of: &none, to: log, lastMoment)
+        if again > Self.mostCommittedAgain { log.kept.removeAll() }
+    }
+
     /// Keeps an error of the disk; lack of room is found from what there is.
-    private func note(failure: QueueError, of log: LogName) {
+    func note(failure: QueueError, of log: LogName) {
         switch failure {
         case .full, .noRoom: return
         default:
@@ -84,11 +92,7 @@ extension Queue {
     func retryCommit() {
         do throws(QueueError) {
             try completeStart()
-            if let log = failedLog.map(state) {
-                var none: [OpenBatch] = []
-                let again = try commit([], of: &none, to: log, lastMoment)
-                if again > Self.mostCommittedAgain { log.kept.removeAll() }
-            }
+            for log in logsInOrder where log.mustCommitAgain || log.name == failedLog { try commitKept(of: log) }
             commitFailure = nil
         } catch {
             switch (commitFailure, error) {
@@ -125,7 +129,8 @@ extension Queue {
         if let current = log.writer, current.offset + needed <= current.size {
             writer = current
         } else {
-            writer = try openSegmentMakingRoom(of: log, for: needed, first: firstAgain, moment)
+            writer = try openSegmentMakingRoom(
+                of: log, for: needed, first: firstAgain, evicting: !group.isEmpty, moment)
         }
         let path = log.segments.last.map { log.path(of: $0.name) } ?? log.folder
         var next = firstAgain
@@ -147,20 +152,30 @@ extension Queue {
         return again
     }
 
-    /// Opens a segment; where there is no room for it, once more after what is not needed any more is given up.
+    /// Opens a segment; where there is no room for it, after what is not needed any more is given up, and then, for new
+    /// events, the oldest ones, if that is what a full queue does.
     private func openSegmentMakingRoom(
-        of log: LogState, for needed: Int, first: UInt64, _ moment: Moment
+        of log: LogState, for needed: Int, first: UInt64, evicting: Bool, _ moment: Moment
     ) throws(QueueError) -> SegmentWriter {
-        do throws(QueueError) {
-            return try openSegment(of: log, for: needed, first: first, moment)
-        } catch {
-            let least = roundedUp(blockSize + needed, to: 4_096)
-            switch error {
-            case .full, .noRoom: guard try canMakeRoom(for: least, in: log.name) else { throw error }
-            default: throw error
+        let least = roundedUp(blockSize + needed, to: 4_096)
+        var hasMadeRoom = false
+        while true {
+            do throws(QueueError) {
+                return try openSegment(of: log, for: needed, first: first, moment)
+            } catch {
+                switch error {
+                case .full, .noRoom: lackingBytes = needed
+                default: throw error
+                }
+                if !hasMadeRoom, try canMakeRoom(for: least, in: log.name) {
+                    makeRoom(moment)
+                    hasMadeRoom = true
+                } else {
+                    guard evicting, try canEvict(for: least, in: log.name), evict(for: log.name, moment) else {
+                        throw error
+                    }
+                }
             }
-            makeRoom(moment)
-            return try openSegment(of: log, for: needed, first: first, moment)
         }
     }
 
@@ -186,6 +201,7 @@ extension Queue {
             log.kept.append(exchanged)
         }
         if isFirst { _ = addCursors(to: log) }
+        headsChanged = true
     }
 
     var blockSize: Int { options.block ?? storage.physicalBlock }

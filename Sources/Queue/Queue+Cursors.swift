@@ -17,6 +17,7 @@ extension Queue {
         precondition(cursor.state.low - 1 <= logs[log]?.last ?? 0, "events were settled that do not exist")
         cursor.slot = cursorFile.write(slot(key, cursor.state), at: cursor.slot)
         cursors[key] = cursor
+        headsChanged = true
     }
 
     /// The cursors that moved by themselves since the last call, in the order in which they did.

@@ -12,8 +12,14 @@ struct Expiry {
 
     /// True for an event that was made durable at an age, with a time to live in seconds, 0 for none.
     func isOver(madeDurableAt start: UInt64, timeToLive seconds: UInt32) -> Bool {
-        guard age > start else { return false }
-        return age - start >= maximumAge || seconds > 0 && age - start >= UInt64(seconds) * 1_000
+        end(madeDurableAt: start, timeToLive: seconds) <= age
+    }
+
+    /// When such an event expires, by the age clock in milliseconds; `UInt64.max`: never.
+    func end(madeDurableAt start: UInt64, timeToLive seconds: UInt32) -> UInt64 {
+        let span = min(maximumAge, seconds > 0 ? UInt64(seconds) * 1_000 : .max)
+        let (end, overflow) = start.addingReportingOverflow(span)
+        return overflow ? .max : end
     }
 }
 

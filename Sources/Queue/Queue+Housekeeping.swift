@@ -11,8 +11,8 @@ extension Queue {
 
     /// Does one slice of background work and returns when it wants to be called again.
     ///
-    /// `age` is the age clock now, in milliseconds. At or before `now`: there is more to do. Nil: nothing is due until something is committed or settled. What
-    /// failed is tried again, and lack of room looked at again, each second.
+    /// `age` is the age clock now, in milliseconds. At or before `now`: there is more to do. Nil: nothing is due until
+    /// something is committed or settled. What failed is tried again, and lack of room looked at again, each second.
     package func housekeep(at now: Instant, age: UInt64) -> Instant? {
         if commitFailure == nil {
             retryDue = nil
@@ -24,13 +24,13 @@ extension Queue {
         } else {
             retryDue = now + Self.retryDelay
         }
-        let next = work(at: now)
+        let next = work(at: now, age)
         guard commitFailure != nil || shortage() != nil else { return next }
         let again = min(retryDue ?? now + Self.retryDelay, now + Self.retryDelay)
         return min(next ?? again, again)
     }
 
-    private func work(at now: Instant) -> Instant? {
+    private func work(at now: Instant, _ age: UInt64) -> Instant? {
         if cursorFile.isDirty {
             let since = cursorsDirtySince ?? now
             cursorsDirtySince = since
@@ -40,7 +40,9 @@ extension Queue {
             if retire(log, recycling: true) { return now }
             return now + Self.cursorDelay
         }
-        let due = cursorsDirtySince.map { $0 + Self.cursorDelay }
+        let heads = expireHeads(at: now, age: age)
+        if let heads, heads <= now { return now }
+        let due = [cursorsDirtySince.map { $0 + Self.cursorDelay }, heads].compactMap { $0 }.min()
         guard now >= preparingRestsUntil else { return min(due ?? preparingRestsUntil, preparingRestsUntil) }
         do throws(QueueError) {
             for log in logsInOrder where needsSpare(log) {
@@ -85,7 +87,12 @@ extension Queue {
 
     /// Unlinks a segment that all have passed, or makes it the spare; first the cursors that say so become durable.
     func retire(_ log: LogState, recycling: Bool) -> Bool {
-        guard let segment = retirable(log) else { return false }
+        retirable(log) != nil && removeOldest(of: log, recycling: recycling)
+    }
+
+    /// Takes away the oldest segment of a log, once all have passed it.
+    func removeOldest(of log: LogState, recycling: Bool) -> Bool {
+        let segment = log.segments[0]
         let path = log.path(of: segment.name)
         do throws(QueueError) {
             try synchroniseCursors()

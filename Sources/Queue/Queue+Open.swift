@@ -34,7 +34,7 @@ extension Queue {
             queue.commitFailure = error
             queue.recovery.failures.append(error)
         }
-        queue.recover(names: names)
+        queue.recover(names: names, at: wall)
         return queue
     }
 

@@ -30,7 +30,8 @@ extension Queue {
         let last = max(builder.records.last?.sequence ?? 0, disposed.last?.sequences.upperBound ?? 0)
         return Chunk(
             log: log, epoch: builder.epoch, sequences: sequence...last, bytes: builder.bytes,
-            records: builder.records, contexts: builder.contexts, disposed: disposed)
+            records: builder.records, contexts: builder.contexts, disposed: disposed,
+            firstExpires: builder.firstExpires)
     }
 
     /// A chunk that accounts for events that no segment holds.
@@ -57,7 +58,7 @@ extension Queue {
             var place =
                 log.places.take(segment: segment.name.id, sequence: sequence)
                 ?? ReadPlace(
-                    window, segment: segment.name.id, seal: identity.seal, sequence: sequence, end: source.size)
+                    window, segment.name, seal: identity.seal, sequence: sequence, end: source.size)
             try attempt(.read, log.path(of: segment.name)) { () throws(Errno) in
                 try place.fill(&builder, through: end, limit: limit)
             }
@@ -111,7 +112,7 @@ extension Queue {
                 window.attach(source.file, end: min(source.size, validLength), isTolerant: true)
                 defer { window.detach() }
                 var place = ReadPlace(
-                    window, segment: name.id, seal: identity.seal, sequence: lost.sequences.lowerBound,
+                    window, name, seal: identity.seal, sequence: lost.sequences.lowerBound,
                     end: min(source.size, validLength))
                 var found = ChunkBuilder(limit: OpenBatch.maximumBytes, expiry: builder.expiry)
                 _ = try? place.fill(&found, through: end, limit: found.limit)

@@ -9,10 +9,13 @@ extension Queue {
     ]
 
     /// Brings logs and cursors to where the last run left them.
-    func recover(names: [String]) {
+    func recover(names: [String], at wall: WallTime) {
         recovery.strays += names.filter { !Self.ownEntries.contains($0) }
         if names.contains(LogState.folder) { recoverLogs() }
-        recoverCursors()
+        let found = loadCursors()
+        lastMoment = Moment(wall: wall, age: recovery.age)
+        commitTails()
+        recoverCursors(found)
         recovery.keyed.removeFirst(max(0, recovery.keyed.count - Self.maximumKeyed))
     }
 
@@ -82,39 +85,44 @@ extension Queue {
     /// Finds the newest event, in the newest segment that has one.
     private func recoverTail(_ log: LogState) throws(QueueError) {
         var known: UInt64?
-        var keyed: [RecoveryReport.Keyed] = []
+        var tail: Tail?
         var damages: [(damage: RecoveryReport.Damage, file: any StorageFile)] = []
         for segment in log.segments.reversed() {
-            let path = log.path(of: segment.name)
-            var isDurable = false
-            let scan = try attempt(.read, path) { () throws(Errno) in
-                let file = try storage.open(path, .readOnly)
-                isDurable = makeDurable(file, path, of: log)
-                window.attach(file, end: segment.size, isTolerant: true)
-                defer { window.detach() }
-                let header = try SegmentScan.header(window, segment: segment.name.id)
-                let scan = try SegmentScan(
-                    window, log: log.name, segment: segment.name, seal: identity.seal, size: segment.size)
-                damages += scan.damages.map { ($0, file) }
-                if header != nil || scan.wall != nil {
-                    known = max(known ?? 0, scan.last, header?.previous?.last ?? 0)
-                }
-                return scan
+            let scanned = try scan(segment, of: log)
+            let scan = scanned.scan
+            damages += scan.damages.map { ($0, scanned.file) }
+            if scanned.header != nil || scan.wall != nil {
+                known = max(known ?? 0, scan.last, scanned.header?.previous?.last ?? 0)
             }
             recovery.salvaged += scan.salvaged
-            if isDurable { keyed = scan.keyed + keyed }
+            recovery.keyed += scan.keyed
             guard let wall = scan.wall else { continue }
             recovery.resume(age: scan.age, lastCommit: wall)
-            log.tip = SegmentHeader.Previous(segment: segment.name.id, validLength: scan.validEnd, last: 0)
+            tail = scanned
             break
         }
         if let known { leaveStrays(of: log, beyond: known) }
         log.last = max(known ?? 0, log.segments.map { $0.name.first - 1 }.max() ?? 0)
-        log.tip = log.tip.map { .init(segment: $0.segment, validLength: $0.validLength, last: log.last) }
         for (damage, file) in damages where log.segments.contains(where: { $0.name.id == damage.segment }) {
             report(damage, in: file)
         }
-        recovery.keyed += keyed
+        guard let tail else { return }
+        log.tip = SegmentHeader.Previous(
+            segment: tail.segment.name.id, validLength: tail.scan.validEnd, last: log.last)
+        try keep(tail, of: log)
+    }
+
+    private func scan(_ segment: LogState.Segment, of log: LogState) throws(QueueError) -> Tail {
+        let path = log.path(of: segment.name)
+        return try attempt(.read, path) { () throws(Errno) in
+            let file = try storage.open(path, .readOnly)
+            window.attach(file, end: segment.size, isTolerant: true)
+            defer { window.detach() }
+            let header = try SegmentScan.header(window, segment: segment.name.id)
+            let scan = try SegmentScan(
+                window, log: log.name, segment: segment.name, seal: identity.seal, size: segment.size)
+            return Tail(segment: segment, file: file, header: header, scan: scan)
+        }
     }
 
     /// Leaves alone files that have only the name of a segment: without a header or a batch, and not next to the last
@@ -123,18 +131,6 @@ extension Queue {
         let isStray = { (segment: LogState.Segment) in segment.name.first > last + 1 }
         recovery.strays += log.segments.filter(isStray).map { log.path(of: $0.name) }
         log.segments.removeAll(where: isStray)
-    }
-
-    /// What a killed run wrote and did not sync can be read; it must be durable before a repeat is answered by it.
-    private func makeDurable(_ file: any StorageFile, _ path: String, of log: LogState) -> Bool {
-        do throws(QueueError) {
-            try attempt(.synchronise, path) { () throws(Errno) in try file.synchroniseData() }
-            try attempt(.synchronise, log.folder) { () throws(Errno) in try storage.synchroniseDirectory(log.folder) }
-            return true
-        } catch {
-            recovery.failures.append(error)
-            return false
-        }
     }
 
     /// Copies damaged bytes aside and names them, unless an earlier start did.
@@ -147,7 +143,7 @@ extension Queue {
         if recovery.damages.count < RecoveryReport.maximumDamages { recovery.damages.append(damage) }
     }
 
-    private func recoverCursors() {
+    private func loadCursors() -> CursorFile.Found {
         let found = cursorFile.load()
         recovery.damagedSlots = found.damaged
         for slot in found.slots {
@@ -156,11 +152,17 @@ extension Queue {
             let state = CursorState(low: slot.low, origin: slot.origin, ledger: slot.ledger)
             if let other = cursors[key], other.state.low >= state.low { continue }
             cursors[key] = Cursor(state: state, slot: index)
-            let log = self.state(of: slot.log)
-            guard log.last < slot.low - 1 else { continue }
+        }
+        return found
+    }
+
+    private func recoverCursors(_ found: CursorFile.Found) {
+        for (key, cursor) in cursors.sorted(by: { $0.value.slot < $1.value.slot }) {
+            let log = state(of: key.log)
+            guard log.last < cursor.state.low - 1 else { continue }
             // The cursor passed events that the log has lost: their numbers must not be given again.
-            noteMissingTail(log, log.last + 1...slot.low - 1)
-            log.last = slot.low - 1
+            noteMissingTail(log, log.last + 1...cursor.state.low - 1)
+            log.last = cursor.state.low - 1
         }
         let wasLost = found.damaged > 0 || (found.isMissing && !recovery.isNew)
         for log in logsInOrder where log.last > 0 {

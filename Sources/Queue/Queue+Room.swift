@@ -11,25 +11,33 @@ extension Queue {
         for log in logsInOrder {
             while retire(log, recycling: false) {}
             guard isSettled(log), log.bytes > emptySegmentBytes else { continue }
-            do throws(QueueError) {
-                let writer = try openSegment(of: log, for: 0, first: log.last + 1, moment)
-                log.tip = SegmentHeader.Previous(segment: writer.id, validLength: writer.offset, last: log.last)
-                log.kept.removeAll()
-            } catch {
-                continue
-            }
+            guard beginEmptySegment(of: log, moment) else { continue }
             while retire(log, recycling: false) {}
         }
     }
 
-    /// Why an event of one block would be refused on the normal lane; nil where it would not.
+    /// Has a log write to a segment without events from now on; what it wrote before is never committed again.
+    func beginEmptySegment(of log: LogState, _ moment: Moment) -> Bool {
+        do throws(QueueError) {
+            let writer = try openSegment(of: log, for: 0, first: log.last + 1, moment)
+            log.tip = SegmentHeader.Previous(segment: writer.id, validLength: writer.offset, last: log.last)
+            log.kept.removeAll()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// Why an event of one block, or what the newest commit needed in vain, would be refused on the normal lane; nil
+    /// where it would not.
     func shortage() -> QueueError? {
-        let batch = blockSize
+        let batch = max(blockSize, lackingBytes)
         let log = logs[.normal]
         if let log, let writer = log.writer, !log.mustCommitAgain, writer.offset + batch <= writer.size { return nil }
         let needed = roundedUp(blockSize + batch, to: 4_096)
         do throws(QueueError) {
             if try canMakeRoom(for: needed, in: .normal) { return nil }
+            if try canEvict(for: needed, in: .normal) { return nil }
             return try shortage(of: .normal, for: needed)
         } catch {
             return error
@@ -43,7 +51,7 @@ extension Queue {
     }
 
     /// About how many bytes of a log `makeRoom` would give up.
-    private func removable(_ log: LogState) -> Int {
+    func removable(_ log: LogState) -> Int {
         let spare = log.spare?.size ?? 0
         if isSettled(log) { return max(spare, log.bytes - emptySegmentBytes) }
         guard let low = leastLow(in: log.name), let tip = log.tip else { return spare }

@@ -15,13 +15,8 @@ extension Queue {
 
     /// How the storage does now, and the error that says so.
     package var condition: (storage: QueueSnapshot.Storage, error: QueueError?) {
-        switch commitFailure {
-        case .failed(_, _, _, .noSpace), .failed(_, _, _, .quota): return (.full, commitFailure)
-        case .some: return (.failing, commitFailure)
-        case nil: break
-        }
-        if let shortage = shortage() { return (.full, shortage) }
-        return cursorsFailing ? (.failing, cursorFile.failure) : (.good, nil)
+        guard let error = commitFailure ?? shortage() ?? cursorFile.failure else { return (.good, nil) }
+        return (error.isLackOfRoom ? .full : .failing, error)
     }
 
     private func describe(_ log: LogState) -> QueueSnapshot.Log {

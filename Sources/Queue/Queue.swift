@@ -29,6 +29,8 @@ package final class Queue {
     var nextSegment: UInt64 = 1
     /// The newest failure of a write or sync for a commit, lack of room being none; nil once one has succeeded.
     var commitFailure: QueueError?
+    /// What the newest commit needed, in bytes, where there was no room for it; 0 once one has succeeded.
+    var lackingBytes = 0
     /// The log whose commit failed, and the newest moment of a commit, for trying again.
     var failedLog: LogName?
     var lastMoment: Moment
@@ -39,6 +41,12 @@ package final class Queue {
     /// The last events of the ranges that were named because no file holds them.
     var namedMissing: [LogName: Set<UInt64>] = [:]
     var cursorsDirtySince: Instant?
+    /// What is at the cursors that stood still.
+    var heads: [CursorKey: Head] = [:]
+    /// When cursors are looked at for what has expired; nil while nothing waits.
+    var headsDue: Instant?
+    /// True where events were committed, or settled, since that was found.
+    var headsChanged = true
     /// Cursors that moved by themselves, until it is asked for.
     var moves: [CursorMove] = []
     /// The age clock when an event of each log was made durable, as last looked up.

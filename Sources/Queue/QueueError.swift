@@ -31,6 +31,14 @@ package enum QueueError: Error, Equatable, Sendable {
         case .failed, .full, .noRoom: false
         }
     }
+
+    /// True where there is no room, be it counted here or told by the system.
+    package var isLackOfRoom: Bool {
+        switch self {
+        case .full, .noRoom, .failed(_, _, _, .noSpace), .failed(_, _, _, .quota): true
+        default: false
+        }
+    }
 }
 
 extension QueueError: CustomStringConvertible {

@@ -4,8 +4,9 @@ import tempfile
 
 import pytest
 
-pytest.register_assert_rewrite("harness", "intake_box")
+pytest.register_assert_rewrite("harness", "intake_box", "disks", "load", "shim")
 
+import disks as disk_images  # noqa: E402
 import harness  # noqa: E402
 
 
@@ -18,8 +19,23 @@ def home():
 
 
 @pytest.fixture
-def daemons(home):
-    """Makes daemons that are ended with the test."""
+def disks(home):
+    """Makes file systems, of the kind `served` where a device's errors or limits are asked for; gone with the test."""
+    made = []
+
+    def make(*words, served=False, **options):
+        disk = (disk_images.ServedDisk if served else disk_images.Disk)(home, *words, **options)
+        made.append(disk)
+        return disk
+
+    yield make
+    for disk in made:
+        disk.close()
+
+
+@pytest.fixture
+def daemons(home, disks):
+    """Makes daemons that are ended with the test, before the file systems go."""
     made = []
 
     def make(name="d", **options):
@@ -31,6 +47,8 @@ def daemons(home):
 
     yield make
     for daemon in made:
+        for disk in (each for each in (daemon.disk,) if each):
+            disk.thaw()
         if daemon.process and daemon.process.poll() is None:
             daemon.kill()
 

@@ -73,6 +73,8 @@ class Daemon:
         self.wrap = list(wrap)
         self.environment = environment or {}
         self.process = None
+        # What its queue lies on, where that is no folder of `home`.
+        self.disk = None
         os.makedirs(self.queue, mode=0o700, exist_ok=True)
         self.destinations = destinations if destinations is not None else ({"main": url} if url else {})
         self.write_configuration(options, sections)

@@ -172,4 +172,40 @@ import Time
         try bench.restart(clean: false)
         #expect(bench.queue.cursor(destination: "main", log: .normal)?.low == 4)
     }
+
+    /// What is settled becomes durable also where there is no room for a file beside the one that the start found.
+    @Test(arguments: [Errno.noSpace, .quota]) func aStartOnAFullDiskWritesOverTheCursorFile(errno: Errno) throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, destinations: ["a", "b"])
+        bench.commit(batches: [3])
+        _ = try bench.drain(to: "a")
+        storage.fault = { $0 == .open("cursors.new") ? errno : nil }
+        for round in 1...3 as ClosedRange<UInt64> {
+            try bench.restart(clean: false)
+            #expect(!bench.queue.cursorsFailing)
+            #expect(bench.queue.cursor(destination: "a", log: .normal)?.low == 4)
+            #expect(bench.queue.cursor(destination: "b", log: .normal)?.low == (round == 1 ? 1 : round + 3))
+            bench.commit()
+            _ = try bench.drain(to: "b")
+            try bench.queue.synchroniseCursors()
+            #expect(!bench.queue.cursorsFailing)
+            var random = SplitMix64(seed: round)
+            storage.crash(&random)
+        }
+    }
+
+    /// A file whose sync failed in this run is not written over.
+    @Test func aCursorFileThatFailedIsNotWrittenOver() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        bench.commit(batches: [3])
+        storage.fault = { $0 == .open("cursors.new") ? .noSpace : $0 == .synchronise("cursors") ? .io : nil }
+        try bench.restart(clean: false)
+        #expect(bench.queue.cursorsFailing)
+        storage.fault = { $0 == .open("cursors.new") ? .noSpace : nil }
+        storage.calls.removeAll()
+        #expect(throws: QueueError.self) { try bench.queue.synchroniseCursors() }
+        #expect(!storage.calls.contains(.synchronise("cursors")))
+        #expect(bench.queue.condition.storage == .full)
+    }
 }

@@ -71,4 +71,17 @@ import Time
         #expect(!isTaken(bench.commit(.bulk, length: 250_000)))
         #expect(storage.files["logs/normal/spare"] != nil)
     }
+
+    /// The disk is told to be full as long as what came last was refused, though something smaller would fit.
+    @Test func aRefusalShowsUntilItWouldFit() throws {
+        let bench = try Bench(MemoryStorage(), Self.least)
+        while isTaken(bench.commit(length: 100_000)) {}
+        #expect(bench.queue.condition.storage == .full)
+        #expect(isTaken(bench.commit()))
+        #expect(bench.queue.condition.storage == .good)
+        #expect(!isTaken(bench.commit(length: 100_000)))
+        #expect(bench.queue.condition.storage == .full)
+        _ = try bench.drain()
+        #expect(bench.queue.condition.storage == .good)
+    }
 }

@@ -74,17 +74,22 @@ final class Bench {
         return bytes + Array("\"}".utf8)
     }
 
-    func batch(_ log: LogName, _ events: [[UInt8]], context: AcceptContext = Bench.context) -> OpenBatch {
+    func batch(
+        _ log: LogName, _ events: [[UInt8]], context: AcceptContext = Bench.context, timeToLive: UInt32 = 0
+    ) -> OpenBatch {
         var batch = OpenBatch(log: log, context: context)
-        for event in events { _ = batch.append(event.span, acceptedAt: WallTime(milliseconds: 5_000)) }
+        let wall = WallTime(milliseconds: 5_000)
+        for event in events { _ = batch.append(event.span, acceptedAt: wall, timeToLiveSeconds: timeToLive) }
         return batch
     }
 
     /// Commits batches of so many events each; what became of each.
     @discardableResult
-    func commit(_ log: LogName = .normal, batches sizes: [Int] = [1], length: Int = 300) -> [CommitOutcome] {
+    func commit(
+        _ log: LogName = .normal, batches sizes: [Int] = [1], length: Int = 300, timeToLive: UInt32 = 0
+    ) -> [CommitOutcome] {
         let events = sizes.map { size in (0..<size).map { _ in event(length) } }
-        var batches = events.map { batch(log, $0) }
+        var batches = events.map { batch(log, $0, timeToLive: timeToLive) }
         let outcomes = queue.commit(&batches, at: WallTime(milliseconds: 10_000), age: age)
         for (outcome, events) in zip(outcomes, events) {
             guard case .committed(let log, _, let first, let count) = outcome else { continue }

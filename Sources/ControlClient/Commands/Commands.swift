@@ -2,7 +2,7 @@ internal import JSON
 
 extension Command {
     /// All commands, in the order of help.
-    static var all: [Command] { [status, send, flush, reload, collector] }
+    static var all: [Command] { [status, send, flush, verify, export, reload, collector] }
 
     static let plainTimeLimit: Duration = .seconds(10)
 }

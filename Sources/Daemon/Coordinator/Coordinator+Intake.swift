@@ -73,7 +73,7 @@ extension Coordinator {
         switch error {
         case .full(let log, _, _):
             Refusal(.full, logs: [log], detail: "the queue is full", retryAfterSeconds: 30)
-        case .noRoom:
+        case _ where error.isLackOfRoom:
             Refusal(.full, detail: "the file system is full", retryAfterSeconds: 30)
         default:
             Refusal(.diskError, detail: "the disk reports an error", retryAfterSeconds: 5)

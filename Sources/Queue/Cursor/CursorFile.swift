@@ -3,19 +3,24 @@ internal import Posix
 
 /// The file `cursors`, whose shape `CursorSlot` draws; zero-filled ahead, so that writing a slot changes no metadata.
 ///
-/// After an error the file is not used again: the next sync writes a new one and puts it in its place.
+/// After an error, and at each start, the next sync writes a new file and puts it in its place. Where there is no room
+/// for a new one, the file that the start found is written over: a full disk must not keep what is settled.
 final class CursorFile {
     static let path = "cursors"
     private static let newPath = "cursors.new"
     private static let leastPairs = 8
     private static let maximumBytes = 16 << 20
     private static let pairSize = 2 * CursorSlot.pageSize
+    /// No file is shorter, bytes.
+    static let leastBytes = leastPairs * pairSize
 
     private let storage: any Storage
     private let seal: UInt32
     /// The newest state of each slot; nil where a slot is free, or damaged and left alone.
     private var slots: [CursorSlot?] = []
     private var file: (any StorageFile)?
+    /// The file that the start found, until it is replaced or fails.
+    private var earlier: (any StorageFile)?
     private var fileSize = 0
     /// True where something was written since the last sync.
     private(set) var isDirty = false
@@ -41,6 +46,7 @@ final class CursorFile {
     ///
     /// What can be read of this one was perhaps never synced, or a sync of it failed, before the last run ended.
     func renew() {
+        earlier = file
         file = nil
         isDirty = true
     }
@@ -128,7 +134,7 @@ final class CursorFile {
             if let file, failure == nil {
                 try file.synchroniseData()
             } else {
-                try rewrite()
+                try renewFile()
             }
         } catch {
             fail(.synchronise, error)
@@ -137,7 +143,34 @@ final class CursorFile {
         isDirty = false
     }
 
-    private func rewrite() throws(Errno) {
+    private func renewFile() throws(Errno) {
+        do throws(Errno) {
+            try writeNew()
+        } catch {
+            guard error == .noSpace || error == .quota, let old = earlier else { throw error }
+            earlier = nil
+            try writeOver(old)
+        }
+        earlier = nil
+    }
+
+    /// Writes every slot over the older of its copies, so that the sync covers all of them whatever became of earlier
+    /// ones.
+    private func writeOver(_ old: any StorageFile) throws(Errno) {
+        for index in slots.indices {
+            guard var slot = slots[index] else { continue }
+            slot.generation += 1
+            slots[index] = slot
+            try grow(old, toHold: index)
+            let offset = CursorSlot.offset(of: index, generation: slot.generation)
+            try old.write(slot.encode(seal: seal), in: 0..<CursorSlot.size, at: offset)
+        }
+        try old.synchroniseData()
+        file = old
+        failure = nil
+    }
+
+    private func writeNew() throws(Errno) {
         let pairs = max(Self.leastPairs, (slots.count + CursorSlot.perPair - 1) / CursorSlot.perPair)
         var image = [UInt8](repeating: 0, count: pairs * Self.pairSize)
         for index in slots.indices {

@@ -5,7 +5,7 @@ internal import Time
 ///
 ///     0            128 B  header
 ///     128          C      accept context, zeros up to a multiple of 8
-///     128+C        8 N    length table: for each event, u32 length and u32 destination mask (0: all)
+///     128+C        8 N    length table: for each event, u32 length and u32 destination mask as in the record
 ///     128+C+8N     R      records, see `RecordLayout`
 ///                         zeros
 ///     size-136-C   C      accept context again
@@ -23,17 +23,13 @@ internal import Time
 ///    44  u32  R: length of the records, bytes
 ///    48  u32  size of the batch, bytes, a multiple of the block
 ///    52  u16  length of the accept context before padding, bytes
-///    54  u16  flags: 1 test of the disk without events, 2 committed again after an error, 4 clean end
+///    54  u16  flags: 1 committed again after an error, so that its events stand in an earlier segment, too
 ///    56  u32  CRC32C of the accept context, without padding
 ///    60  u32  CRC32C of the length table
 ///    64  i64  wall time of the commit, milliseconds
 ///    72  u64  age clock, milliseconds
 ///    80  u64  how many batches of the segment were known to be durable when this one was written
-///    88  u32  the CRC in the header of the previous batch of the segment; 0: none
-///    92  u32  zero
-///    96  u64  events of the segment before this batch
-///   104  u64  bytes of events of the segment before this batch
-///   112  16 B zeros
+///    88  40 B zeros
 ///
 /// The trailer:
 ///
@@ -43,9 +39,12 @@ internal import Time
 struct BatchHeader: Equatable {
     static let size = 128
     static let trailerSize = 136
+    /// Where the copy of the header stands in the trailer.
+    static let trailerHeader = 4
+    /// A header of which more bytes have changed is not recognised any more.
+    private static let fewBytes = 8
     static let tableEntrySize = 8
-    /// Flag of a batch that stands in an earlier segment, too.
-    static let committedAgain: UInt16 = 2
+    static let committedAgain: UInt16 = 1
     private static let magic: UInt32 = 0x3142_5055
     private static let trailerMagic: UInt32 = 0x3154_5055
     private static let maximumContext = 1_024
@@ -64,9 +63,6 @@ struct BatchHeader: Equatable {
     var wall: WallTime
     var age: UInt64
     var durable: UInt64
-    var previousCRC: UInt32
-    var eventsBefore: UInt64
-    var bytesBefore: UInt64
 
     /// The context with its padding.
     var contextSize: Int { roundedUp(contextLength, to: 8) }
@@ -79,7 +75,7 @@ struct BatchHeader: Equatable {
     /// The last sequence number; `first - 1` in a batch without events.
     var last: UInt64 { first + UInt64(count) - 1 }
     /// What the checksum of a record begins from.
-    var recordSeed: UInt32 { UInt32(truncatingIfNeeded: segment ^ number) }
+    var recordSeed: UInt32 { RecordLayout.seed(segment: segment, number: number, epoch: epoch) }
 
     /// The size of a batch, bytes.
     static func size(context: Int, events: Int, records: Int, block: Int) -> Int {
@@ -87,8 +83,8 @@ struct BatchHeader: Equatable {
         return roundedUp(size + 2 * context + tableEntrySize * events + records + trailerSize, to: block)
     }
 
-    /// Writes the header over the first bytes of `head` and the trailer onto the end of `tail`; returns the CRC.
-    func encode(over head: inout [UInt8], onto tail: inout [UInt8], seal: UInt32) -> UInt32 {
+    /// Writes the header over the first bytes of `head` and the trailer onto the end of `tail`.
+    func encode(over head: inout [UInt8], onto tail: inout [UInt8], seal: UInt32) {
         head.storeLittleEndian(Self.magic, at: 0)
         head.storeLittleEndian(segment, at: 8)
         head.storeLittleEndian(epoch, at: 16)
@@ -104,23 +100,26 @@ struct BatchHeader: Equatable {
         head.storeLittleEndian(wall.milliseconds, at: 64)
         head.storeLittleEndian(age, at: 72)
         head.storeLittleEndian(durable, at: 80)
-        head.storeLittleEndian(previousCRC, at: 88)
-        head.storeLittleEndian(UInt32(0), at: 92)
-        head.storeLittleEndian(eventsBefore, at: 96)
-        head.storeLittleEndian(bytesBefore, at: 104)
-        head.storeLittleEndian(UInt64(0), at: 112)
-        head.storeLittleEndian(UInt64(0), at: 120)
-        let crc = CRC32C.of(head, in: 8..<Self.size, seed: seal)
-        head.storeLittleEndian(crc, at: 4)
+        for place in stride(from: 88, to: Self.size, by: 8) { head.storeLittleEndian(UInt64(0), at: place) }
+        head.storeLittleEndian(CRC32C.of(head, in: 8..<Self.size, seed: seal), at: 4)
         let start = tail.count
         tail.appendLittleEndian(Self.trailerMagic)
         tail.append(head, 0..<Self.size)
         tail.appendLittleEndian(CRC32C.of(tail, in: start..<tail.count, seed: seal))
-        return crc
     }
 }
 
 extension BatchHeader {
+    /// True where it stands at `offset` of `bytes` with few bytes changed; an older one of another segment does not.
+    func isRecognisable(in bytes: [UInt8], at offset: Int, seal: UInt32) -> Bool {
+        var own = [UInt8](repeating: 0, count: Self.size)
+        var trailer: [UInt8] = []
+        encode(over: &own, onto: &trailer, seal: seal)
+        let isOfSegment = own[8..<16] == bytes[offset + 8..<offset + 16]
+        guard isOfSegment || own[4..<8] == bytes[offset + 4..<offset + 8] else { return false }
+        return own.indices.count { own[$0] != bytes[offset + $0] } <= Self.fewBytes
+    }
+
     /// Reads the header at `offset` of `bytes`; nil where there is no whole one of that segment.
     init?(_ bytes: [UInt8], at offset: Int, segment: UInt64, seal: UInt32) {
         guard offset + Self.size <= bytes.count,
@@ -145,13 +144,11 @@ extension BatchHeader {
         wall = WallTime(milliseconds: bytes.loadLittleEndian(at: offset + 64, as: Int64.self))
         age = word(72)
         durable = word(80)
-        previousCRC = half(88)
-        eventsBefore = word(96)
-        bytesBefore = word(104)
         guard count <= OpenBatch.maximumEvents, recordBytes <= OpenBatch.maximumBytes,
             contextLength <= Self.maximumContext, totalSize % Block.least == 0,
-            recordsOffset + recordBytes <= contextCopyOffset, (1...SegmentName.maximumSequence).contains(first),
-            number < 1 << 63
+            recordBytes >= count * RecordLayout.headerSize, recordsOffset + recordBytes <= contextCopyOffset,
+            contextCopyOffset - recordsOffset - recordBytes < Block.most,
+            (1...SegmentName.maximumSequence - UInt64(count)).contains(first), number < 1 << 32
         else { return nil }
     }
 

@@ -17,8 +17,7 @@ internal import Bytes
 ///   136  u64  evicted
 ///   144  u64  purged
 ///   152  u64  quarantined
-///   160  u32  flags: none are defined
-///   164       zeros
+///   160       zeros
 ///
 /// Eight cursors share a pair of 4,096-byte pages. Cursor n has its copies at n % 8 · 512 in the pages 2 (n / 8) and
 /// 2 (n / 8) + 1; generation g stands in the second where g is odd, so that writing one copy leaves the other's page

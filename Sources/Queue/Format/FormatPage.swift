@@ -25,8 +25,9 @@ struct FormatPage: Equatable {
     static let version: UInt16 = 1
     static let knownFeatures: UInt64 = 0
     private static let magic = Array("UPLINKQ\n".utf8)
-    private static let sheetSize = 512
-    private static let copies = [0, 2_048]
+    static let sheetSize = 512
+    /// Where the sheets stand in the page.
+    static let copies = [0, 2_048]
 
     let identity: QueueIdentity
     let created: WallTime

@@ -6,14 +6,14 @@ internal import Time
 ///     0  8 B  "UPLINKS\n"
 ///     8  u32  CRC32C of bytes 12 ..< 512
 ///    12  u16  version: 1
-///    14  u16  length of this header: 512
+///    14  u16  zero
 ///    16  u32  block, bytes: the first batch stands there
 ///    20  u32  flags: 1, the file was a retired segment of the queue, whose bytes lie behind the last batch
 ///    24  16 B identity of the queue
 ///    40  u64  segment id, never used twice in a queue
 ///    48  u64  epoch
 ///    56  u64  sequence number of its first event
-///    64  u64  events that its log accepted before it
+///    64  u64  zero
 ///    72  i64  wall time, milliseconds
 ///    80  u64  age clock, milliseconds
 ///    88  u64  id of the previous segment of the log; 0: none
@@ -22,7 +22,7 @@ internal import Time
 ///   112  u32  holes: events taken out by rewriting this segment
 ///   116  u32  zero
 ///   120  u64  features that a reader must know: none are defined
-///   128  u64  features that a reader may pass over: none are defined
+///   128  u64  zero
 ///   136  u8   length of the log's name
 ///   137  47 B the log's name
 ///   184  u64  length of the file, bytes; one that is shorter has been cut
@@ -46,6 +46,7 @@ struct SegmentHeader: Equatable {
     var wall: WallTime
     var age: UInt64
     var previous: Previous?
+    var holes: UInt32 = 0
     var log: LogName
 
     /// What the segment knows of the one before it.
@@ -61,20 +62,21 @@ struct SegmentHeader: Equatable {
         bytes.reserveCapacity(block)
         bytes.appendLittleEndian(UInt32(0))
         bytes.appendLittleEndian(Self.version)
-        bytes.appendLittleEndian(UInt16(Self.size))
+        bytes.appendLittleEndian(UInt16(0))
         bytes.appendLittleEndian(UInt32(block))
         bytes.appendLittleEndian(UInt32(isRecycled ? 1 : 0))
         identity.encode(into: &bytes)
         bytes.appendLittleEndian(segment)
         bytes.appendLittleEndian(epoch)
         bytes.appendLittleEndian(first)
-        bytes.appendLittleEndian(first - 1)
+        bytes.appendLittleEndian(UInt64(0))
         bytes.appendLittleEndian(wall.milliseconds)
         bytes.appendLittleEndian(age)
         bytes.appendLittleEndian(previous?.segment ?? 0)
         bytes.appendLittleEndian(UInt64(previous?.validLength ?? 0))
         bytes.appendLittleEndian(previous?.last ?? 0)
-        bytes.appendZeros(24)
+        bytes.appendLittleEndian(holes)
+        bytes.appendZeros(20)
         let name = Array(log.text.utf8)
         precondition(name.count <= Self.nameRoom)
         bytes.append(UInt8(name.count))
@@ -104,6 +106,7 @@ extension SegmentHeader {
         first = word(56)
         wall = WallTime(milliseconds: bytes.loadLittleEndian(at: 72, as: Int64.self))
         age = word(80)
+        holes = bytes.loadLittleEndian(at: 112, as: UInt32.self)
         let nameLength = Int(bytes[136])
         guard Block.isPossible(block), (1...SegmentName.maximumSequence).contains(first), word(96) < 1 << 63,
             word(104) <= SegmentName.maximumSequence, word(184) < 1 << 63,

@@ -10,13 +10,24 @@ struct FoundBatch {
     let headerIsGood: Bool
     /// Where the walk stood before; what lies between there and `offset` belongs to no batch that can be read.
     let skippedFrom: Int
+    /// The number and the first sequence number of the batch that should stand at `skippedFrom`.
+    let expected: BatchPlace
 
     var end: Int { offset + header.totalSize }
 }
 
+/// Which batch of a segment it is, and of which events.
+struct BatchPlace {
+    /// From 0.
+    let number: UInt64
+    /// Of its first event.
+    let sequence: UInt64
+}
+
 /// Finds the batches of a segment in order, over whatever damage lies between them.
 ///
-/// A length counts only from a header or trailer whose checksum is right; without one the walk goes on block by block.
+/// A length counts only from a header or trailer whose checksum is right and whose numbers can follow those before it
+/// within the bytes between; without one the walk goes on block by block.
 struct BatchWalk {
     let window: SegmentWindow
     let segment: UInt64
@@ -25,37 +36,58 @@ struct BatchWalk {
     let end: Int
     /// Where it stands.
     private(set) var offset: Int
+    /// The batch that should stand there.
+    private(set) var expected: BatchPlace
 
-    init(_ window: SegmentWindow, segment: UInt64, seal: UInt32, from offset: Int, to end: Int) {
+    init(
+        _ window: SegmentWindow, segment: UInt64, seal: UInt32, from offset: Int, to end: Int, expecting: BatchPlace
+    ) {
         self.window = window
         self.segment = segment
         self.seal = seal
         self.offset = offset
         self.end = end
+        expected = expecting
     }
 
     /// The next batch; nil where there is none before the end, to which the walk then has come.
     mutating func next() throws(Errno) -> FoundBatch? {
-        let from = offset
         var at = offset
         while at < end {
             guard try window.load(at..<at + Block.least) > 0 else { break }
             let index = window.index(of: at)
-            if let header = BatchHeader(window.bytes, at: index, segment: segment, seal: seal) {
-                offset = at + header.totalSize
-                return FoundBatch(header: header, offset: at, headerIsGood: true, skippedFrom: from)
+            if let header = BatchHeader(window.bytes, at: index, segment: segment, seal: seal),
+                canFollow(header, at: at)
+            {
+                return take(header, at: at, headerIsGood: true)
             }
             let trailer = index + Block.least - BatchHeader.trailerSize
             if let header = BatchHeader(trailer: window.bytes, at: trailer, segment: segment, seal: seal) {
                 let start = at + Block.least - header.totalSize
-                if start >= from {
-                    offset = at + Block.least
-                    return FoundBatch(header: header, offset: start, headerIsGood: false, skippedFrom: from)
+                if start >= offset, canFollow(header, at: start) {
+                    return take(header, at: start, headerIsGood: false)
                 }
             }
             at += Block.least
         }
         offset = end
         return nil
+    }
+
+    /// True where the batches between this one and the place of the walk fit the bytes between.
+    private func canFollow(_ header: BatchHeader, at start: Int) -> Bool {
+        guard header.number >= expected.number, header.first >= expected.sequence else { return false }
+        let missing = header.number - expected.number
+        return missing <= UInt64((start - offset) / Block.least)
+            && header.first - expected.sequence <= missing * UInt64(OpenBatch.maximumEvents)
+    }
+
+    private mutating func take(_ header: BatchHeader, at start: Int, headerIsGood: Bool) -> FoundBatch {
+        defer {
+            offset = start + header.totalSize
+            expected = BatchPlace(number: header.number + 1, sequence: header.last + 1)
+        }
+        return FoundBatch(
+            header: header, offset: start, headerIsGood: headerIsGood, skippedFrom: offset, expected: expected)
     }
 }

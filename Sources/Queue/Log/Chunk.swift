@@ -31,10 +31,12 @@ package struct Chunk: Sendable {
     package let contexts: [AcceptContext]
     /// What is not to be sent, in order.
     package let disposed: [Disposition]
+    /// When its first record expires, by the age clock in milliseconds; `UInt64.max`: never.
+    let firstExpires: UInt64
 
     package init(
         log: LogName, epoch: UInt64, sequences: ClosedRange<UInt64>, bytes: [UInt8], records: [Record],
-        contexts: [AcceptContext], disposed: [Disposition] = []
+        contexts: [AcceptContext], disposed: [Disposition] = [], firstExpires: UInt64 = .max
     ) {
         self.log = log
         self.epoch = epoch
@@ -43,6 +45,7 @@ package struct Chunk: Sendable {
         self.records = records
         self.contexts = contexts
         self.disposed = disposed
+        self.firstExpires = firstExpires
     }
 
     /// What becomes of a part of `sequences` once its records are delivered.

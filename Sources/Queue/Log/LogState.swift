@@ -27,6 +27,10 @@ final class LogState {
     var kept: [OpenBatch] = []
     /// True where `kept` must go to the next segment, before anything else.
     var mustCommitAgain = false
+    /// The first event of which a start has yet to make sure that it is durable.
+    var unconfirmed: UInt64?
+    /// The header of the newest segment, where an earlier one and `kept` have all that it has.
+    var copy: SegmentHeader?
     /// Where readers stand.
     var places = ReadPlaces()
     /// The newest failed read: of which event, and how many times in a row.

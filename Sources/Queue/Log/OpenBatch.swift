@@ -18,6 +18,16 @@ package struct OpenBatch: Sendable {
     package private(set) var lengths: [UInt32] = []
     /// Headers, events, padding.
     package private(set) var records: [UInt8] = []
+    /// Of a batch that an earlier start accepted; nil where it is new.
+    var origin: Origin?
+
+    /// What a batch keeps when it is committed again.
+    struct Origin {
+        let epoch: UInt64
+        let wall: WallTime
+        /// The age clock, milliseconds.
+        let age: UInt64
+    }
 
     package init(log: LogName, context: AcceptContext) {
         self.log = log
@@ -35,6 +45,7 @@ package struct OpenBatch: Sendable {
     mutating func removeAll() {
         lengths.removeAll(keepingCapacity: true)
         records.removeAll(keepingCapacity: true)
+        origin = nil
     }
 
     /// Fills in the sequence numbers from `first` on and the checksums, and writes the length table onto `table`.
@@ -57,6 +68,15 @@ package struct OpenBatch: Sendable {
     /// True where one more event of that many bytes fits.
     private func hasRoom(for bytes: Int) -> Bool {
         count < Self.maximumEvents && records.count + RecordLayout.size(ofEvent: bytes) <= Self.maximumBytes
+    }
+
+    /// Adds the event whose record begins at `index` of `source`; false where it has no room.
+    mutating func append(record source: borrowing [UInt8], at index: Int, length: Int) -> Bool {
+        guard hasRoom(for: length) else { return false }
+        records.append(source, index..<index + RecordLayout.headerSize + length)
+        records.appendZeros(RecordLayout.size(ofEvent: length) - RecordLayout.headerSize - length)
+        lengths.append(UInt32(length))
+        return true
     }
 
     /// Adds an event and returns its place in the batch, from 0; nil where it has no room.

@@ -12,16 +12,21 @@ struct ReadPlace {
     private(set) var sequence: UInt64
     private var walk: BatchWalk
     private var records: RecordWalk?
-    /// Of the batch that `records` walks.
+    /// What is between the batch that ended and the `following` one, or the segment's end.
+    private var search: RecordSearch?
+    private var following: FoundBatch?
+    /// Of the batch that `records` walks, or of the record that `search` found.
     private var epoch: UInt64 = 0
     private var age: UInt64 = 0
     private var context: AcceptContext
 
     /// A reader that has yet to look for `sequence` in the segment that `window` stands on.
-    init(_ window: SegmentWindow, segment: UInt64, seal: UInt32, sequence: UInt64, end: Int) {
-        self.segment = segment
+    init(_ window: SegmentWindow, _ segment: SegmentName, seal: UInt32, sequence: UInt64, end: Int) {
+        self.segment = segment.id
         self.sequence = sequence
-        walk = BatchWalk(window, segment: segment, seal: seal, from: Block.least, to: end)
+        walk = BatchWalk(
+            window, segment: segment.id, seal: seal, from: Block.least, to: end,
+            expecting: BatchPlace(number: 0, sequence: segment.first))
         context = .unknown
     }
 
@@ -35,10 +40,16 @@ struct ReadPlace {
         {
             // The search for the first event does not count.
             if start == nil, !chunk.isEmpty { start = window.bytesRead }
-            guard records != nil else {
-                try enterBatch(&chunk, through: end)
+            if let ahead = search {
+                guard try take(ahead, &chunk, through: end) else { return }
                 continue
             }
+            guard records != nil else {
+                try findBatch(through: end)
+                continue
+            }
+            // A chunk has the epoch of one start.
+            guard chunk.records.isEmpty || chunk.epoch == epoch else { return }
             chunk.epoch = epoch
             if chunk.records.isEmpty { chunk.age = age }
             if takeLoaded(&chunk, through: end, limit: limit) { continue }
@@ -74,21 +85,70 @@ struct ReadPlace {
         return walk.sequence > first
     }
 
-    private mutating func enterBatch(_ chunk: inout ChunkBuilder, through end: UInt64) throws(Errno) {
+    /// Goes to the next batch, or to what stands before it instead of events that are due.
+    private mutating func findBatch(through end: UInt64) throws(Errno) {
+        let place = walk.expected
         let from = walk.offset
+        let window = walk.window
+        var epochs = place.number > 0 ? [epoch] : []
         guard let found = try walk.next() else {
-            lose(sequence...end, from..<from, &chunk)
+            if let header = try SegmentScan.header(window, segment: segment) { epochs.append(header.epoch) }
+            search = RecordSearch(
+                window, segment: segment, in: from..<max(from, min(walk.end, from + OpenBatch.maximumBytes)),
+                expecting: place, before: .max, through: end, epochs: epochs)
             return
         }
-        if found.header.first > sequence {
-            lose(sequence...min(end, found.header.first - 1), found.skippedFrom..<found.offset, &chunk)
-        }
-        guard sequence <= end, found.header.last >= sequence else { return }
+        guard found.header.first > sequence, found.header.first > place.sequence else { return try enter(found) }
+        following = found
+        epochs.append(found.header.epoch)
+        search = RecordSearch(
+            window, segment: segment, in: from..<found.offset, expecting: place, before: found.header.number,
+            through: found.header.first - 1, epochs: epochs)
+        age = found.header.age
+        context = .unknown
+    }
+
+    private mutating func enter(_ found: FoundBatch) throws(Errno) {
         epoch = found.header.epoch
         age = found.header.age
+        guard found.header.last >= sequence else { return }
         records = RecordWalk(walk.window, found.header, at: found.offset)
         let bytes = try walk.window.context(of: found.header, at: found.offset)?.bytes
         context = bytes.flatMap { AcceptContext(decoding: $0) } ?? .unknown
+    }
+
+    /// Takes the next record that stands in no batch that can be read; false where the chunk must end before it.
+    private mutating func take(
+        _ search: RecordSearch, _ chunk: inout ChunkBuilder, through end: UInt64
+    ) throws(Errno) -> Bool {
+        var search = search
+        switch try search.next() {
+        case nil:
+            self.search = nil
+            if let found = following {
+                following = nil
+                try enter(found)
+            } else if sequence <= end {
+                lose(sequence...end, search.offset..<search.offset, &chunk)
+            }
+        case .record(let found, let index, let length):
+            guard chunk.records.isEmpty || chunk.epoch == search.epoch || found < sequence else { return false }
+            self.search = search
+            guard found >= sequence else { break }
+            epoch = search.epoch
+            chunk.epoch = epoch
+            if chunk.records.isEmpty { chunk.age = age }
+            chunk.note(.unknown)
+            chunk.append(walk.window.bytes, at: index, length: length, sequence: found, madeDurableAt: age)
+            sequence = found + 1
+        case .damaged(let found, let bytes):
+            self.search = search
+            guard found.upperBound >= sequence else { break }
+            // Behind the last batch nothing is known to stand.
+            let isRest = following == nil && search.offset == search.end
+            lose(found.clamped(to: sequence...end), isRest ? bytes.prefix(0) : bytes, &chunk)
+        }
+        return true
     }
 
     private mutating func lose(_ sequences: ClosedRange<UInt64>, _ bytes: Range<Int>, _ chunk: inout ChunkBuilder) {
@@ -138,6 +198,8 @@ struct ChunkBuilder {
     var epoch: UInt64 = 0
     /// The age clock when its first event was made durable, in milliseconds.
     var age: UInt64 = 0
+    /// When its first event expires, by the age clock in milliseconds.
+    private(set) var firstExpires = UInt64.max
     private(set) var bytes: [UInt8] = []
     private(set) var records: [Chunk.Record] = []
     private(set) var contexts: [AcceptContext] = []
@@ -172,6 +234,7 @@ struct ChunkBuilder {
         guard !expiry.isOver(madeDurableAt: start, timeToLive: timeToLive) else {
             return settled.extend(.expired, sequence...sequence)
         }
+        if records.isEmpty { firstExpires = expiry.end(madeDurableAt: start, timeToLive: timeToLive) }
         if bytes.count >= Self.fewBytes, bytes.capacity < limit {
             bytes.reserveCapacity(limit + Self.fewBytes)
             records.reserveCapacity(limit / (bytes.count / records.count) + 1)

@@ -2,18 +2,24 @@ internal import Bytes
 
 /// How an event stands in a batch on disk; little-endian.
 ///
-///     0  u32  CRC32C of bytes 4 ..< 48 + length, seeded with the low 32 bits of (segment id XOR batch number)
+///     0  u32  CRC32C of bytes 4 ..< 48 + length, seeded with the low 32 bits of
+///              (segment id XOR batch number XOR epoch)
 ///     4  u32  length of the event
 ///     8  u64  sequence number
 ///    16  i64  wall time of acceptance, milliseconds; Int64.min while the clock was not synchronised
 ///    24  u32  time to live, seconds; 0: none
-///    28  u32  destination mask; 0: all
+///    28  u32  destination mask; 0: all; bit 31: the event was purged, zeros stand in its place
 ///    32  16 B duplicate key; 0: none
 ///    48       the event, then zeros up to a multiple of 8
 package enum RecordLayout {
     package static let headerSize = 48
     package static let noWallTime = Int64.min
     package static let allDestinations: UInt32 = 0
+
+    /// What the checksums of a batch's records begin from.
+    static func seed(segment: UInt64, number: UInt64, epoch: UInt64) -> UInt32 {
+        UInt32(truncatingIfNeeded: segment ^ number ^ epoch)
+    }
 
     /// Header, event and padding, in bytes.
     package static func size(ofEvent length: Int) -> Int { roundedUp(headerSize + length, to: 8) }

@@ -9,6 +9,10 @@ struct SegmentScan {
     /// Where the last batch ends, bytes.
     private(set) var validEnd = 0
     private(set) var damages: [RecoveryReport.Damage] = []
+    /// Batches of which something can be read.
+    private(set) var batches = 0
+    /// The sequence numbers of the events that can be read.
+    private(set) var events = RangeSet<UInt64>()
     /// Events read from batches that were not whole.
     private(set) var salvaged = 0
     private(set) var keyed: [RecoveryReport.Keyed] = []
@@ -20,14 +24,28 @@ struct SegmentScan {
     private let segment: SegmentName
     private let window: SegmentWindow
     private let seal: UInt32
-    private var expectedNumber: UInt64 = 0
-    private var expectedSequence: UInt64
+    /// The epochs of the segment's header and of the newest batch.
+    private var epochs: [UInt64] = []
+    /// Where the newest sync's batches begin and where those of the sync before it do, as far as they are in it.
+    private(set) var newestSync: Place?
+    private(set) var syncBefore: Place?
+    /// True where every batch of it stands in an earlier segment, too, and there is one.
+    private(set) var isCopy = false
+
+    /// Where a batch begins, and which it is.
+    struct Place {
+        let offset: Int
+        let batch: BatchPlace
+        let durable: UInt64
+    }
 
     /// A batch that was read, until it is known whether another follows.
     private struct Pending {
         let found: FoundBatch
         /// Its header and its trailer can both be read.
         let hasBothEnds: Bool
+        /// Both stand there, though bytes of one may have changed: it was written to its end.
+        let isComplete: Bool
         /// Its context and its table can be read where they stand first.
         let isIntact: Bool
         let lastGood: UInt64
@@ -43,25 +61,25 @@ struct SegmentScan {
         self.window = window
         self.seal = seal
         last = segment.first - 1
-        expectedSequence = segment.first
         let header = try Self.header(window, segment: segment.id)
         if header == nil, size > 0 { note(.repaired, 0..<min(size, SegmentHeader.size), nil) }
         let start = header?.block ?? Block.least
+        epochs = header.map { [$0.epoch] } ?? []
         validEnd = start
-        var walk = BatchWalk(window, segment: segment.id, seal: seal, from: start, to: size)
+        var walk = BatchWalk(
+            window, segment: segment.id, seal: seal, from: start, to: size,
+            expecting: BatchPlace(number: 0, sequence: segment.first))
         var pending: Pending?
         while let found = try walk.next() {
             if let earlier = pending { try conclude(earlier, isLast: false) }
             try noteGap(before: found)
             pending = try read(found)
-            validEnd = found.end
-            expectedNumber = found.header.number + 1
-            expectedSequence = max(expectedSequence, found.header.last + 1)
-            age = found.header.age
-            wall = found.header.wall
+            noteSync(of: found)
         }
         if let pending { try conclude(pending, isLast: true) }
-        if let header, !header.isRecycled { try noteTail(size: size) }
+        let lastBatch = validEnd
+        try searchTail(behind: walk.expected, size: size)
+        if let header, !header.isRecycled { try noteTail(from: lastBatch, size: size) }
         if let header, header.length > size { note(.missingTail, size..<header.length, nil) }
     }
 
@@ -82,15 +100,67 @@ struct SegmentScan {
                 sequences: sequences))
     }
 
-    /// Names what lies between the previous batch and this one.
+    private mutating func noteSync(of found: FoundBatch) {
+        let header = found.header
+        isCopy = (newestSync == nil || isCopy) && header.flags & BatchHeader.committedAgain != 0
+        if newestSync?.durable != header.durable {
+            syncBefore = newestSync
+            newestSync = Place(
+                offset: found.offset, batch: BatchPlace(number: header.number, sequence: header.first),
+                durable: header.durable)
+        }
+        validEnd = found.end
+        epochs = epochs.prefix(1) + [header.epoch]
+        age = header.age
+        wall = header.wall
+    }
+
+    /// Names what lies between the previous batch and this one, but for the records in it that can be read.
     private mutating func noteGap(before found: FoundBatch) throws(Errno) {
         let bytes = found.skippedFrom..<found.offset
         let isZero = try lastByte(in: bytes) == nil
-        let first = found.header.first
-        let missing = first > expectedSequence ? expectedSequence...first - 1 : nil
-        guard missing != nil || !isZero else { return }
-        let wasAcknowledged = found.header.durable > expectedNumber
-        note(wasAcknowledged ? (isZero ? .lostWrite : .corrupted) : .tornTail, bytes, missing)
+        guard found.header.first > found.expected.sequence else {
+            if !isZero { note(.repaired, bytes, nil) }
+            return
+        }
+        let wasAcknowledged = found.header.durable > found.expected.number
+        var search = RecordSearch(
+            window, segment: segment.id, in: bytes, expecting: found.expected, before: found.header.number,
+            through: found.header.first - 1, epochs: epochs + [found.header.epoch])
+        let before = salvaged
+        while let step = try search.next() {
+            switch step {
+            case .record(let sequence, let index, _):
+                salvaged += 1
+                noteKey(at: index, EventID(epoch: search.epoch, sequence: sequence))
+            case .damaged(let sequences, let bytes):
+                let kind: RecoveryReport.Damage.Kind = try lastByte(in: bytes) == nil ? .lostWrite : .corrupted
+                note(wasAcknowledged || salvaged > before ? kind : .tornTail, bytes, sequences)
+            }
+        }
+    }
+
+    /// Finds records of batches behind the last one; what is missing before one that is found counts as damaged.
+    private mutating func searchTail(behind expected: BatchPlace, size: Int) throws(Errno) {
+        var search = RecordSearch(
+            window, segment: segment.id, behind: validEnd, size: size, expecting: expected, epochs: epochs)
+        while let step = try search.next() {
+            switch step {
+            case .record(let sequence, let index, _):
+                salvaged += 1
+                noteKey(at: index, EventID(epoch: search.epoch, sequence: sequence))
+                last = max(last, sequence)
+                validEnd = search.offset
+            case .damaged(let sequences, let bytes): note(.corrupted, bytes, sequences)
+            }
+        }
+    }
+
+    private mutating func noteKey(at index: Int, _ id: EventID) {
+        let key = DuplicateKey(
+            low: window.bytes.loadLittleEndian(at: index + 32, as: UInt64.self),
+            high: window.bytes.loadLittleEndian(at: index + 40, as: UInt64.self))
+        if key != .none { keyed.append(RecoveryReport.Keyed(log: log, key: key, id: id)) }
     }
 
     /// Reads all records of a batch.
@@ -103,12 +173,7 @@ struct SegmentScan {
             switch step {
             case .record(let sequence, let index, _):
                 lastGood = sequence
-                let key = DuplicateKey(
-                    low: window.bytes.loadLittleEndian(at: index + 32, as: UInt64.self),
-                    high: window.bytes.loadLittleEndian(at: index + 40, as: UInt64.self))
-                guard key != .none else { continue }
-                let id = EventID(epoch: header.epoch, sequence: sequence)
-                keyed.append(RecoveryReport.Keyed(log: log, key: key, id: id))
+                noteKey(at: index, EventID(epoch: header.epoch, sequence: sequence))
             case .damaged(let sequences, let bytes):
                 bad.append((sequences, bytes))
             }
@@ -118,19 +183,32 @@ struct SegmentScan {
             try window.load(trailer..<found.end) == BatchHeader.trailerSize
             && BatchHeader(trailer: window.bytes, at: window.index(of: trailer), segment: segment.id, seal: seal)
                 == header
+        let otherEnd = found.headerIsGood ? trailer + BatchHeader.trailerHeader : found.offset
+        let hasBothEnds = found.headerIsGood && hasTrailer
+        let isComplete: Bool
+        if hasBothEnds { isComplete = true } else { isComplete = try resembles(header, at: otherEnd) }
         let tableIsGood = try records.tableIsGood()
         let context = try window.context(of: header, at: found.offset)
         return Pending(
-            found: found, hasBothEnds: found.headerIsGood && hasTrailer,
+            found: found, hasBothEnds: hasBothEnds, isComplete: isComplete,
             isIntact: context?.isFirstCopy == true && tableIsGood, lastGood: lastGood, bad: bad)
+    }
+
+    /// True where a header stands of which few bytes have changed, as no write that was cut off leaves it.
+    private func resembles(_ header: BatchHeader, at offset: Int) throws(Errno) -> Bool {
+        guard try window.load(offset..<offset + BatchHeader.size) == BatchHeader.size else { return false }
+        return header.isRecognisable(in: window.bytes, at: window.index(of: offset), seal: seal)
     }
 
     /// Counts and names what a batch has lost; the end of the last batch counts only where it was written to its end.
     private mutating func conclude(_ batch: Pending, isLast: Bool) throws(Errno) {
         let header = batch.found.header
-        let isTorn = isLast && !batch.hasBothEnds
+        let isTorn = isLast && !batch.isComplete
         let end = isTorn ? batch.lastGood : header.last
+        batches += 1
+        events.insert(contentsOf: header.first..<header.last + 1)
         for (sequences, bytes) in batch.bad {
+            events.remove(contentsOf: sequences.lowerBound..<sequences.upperBound + 1)
             if sequences.lowerBound > end {
                 note(.tornTail, bytes, sequences)
             } else {
@@ -147,10 +225,10 @@ struct SegmentScan {
     }
 
     /// Names what a batch that was being written has left behind the last one; no batch is longer than is looked at.
-    private mutating func noteTail(size: Int) throws(Errno) {
-        let tail = validEnd..<max(validEnd, min(size, validEnd + OpenBatch.maximumBytes))
+    private mutating func noteTail(from start: Int, size: Int) throws(Errno) {
+        let tail = start..<max(start, min(size, start + OpenBatch.maximumBytes))
         guard let end = try lastByte(in: tail) else { return }
-        note(.tornTail, validEnd..<end + 1, nil)
+        note(.tornTail, start..<end + 1, nil)
     }
 
     /// Where the last byte stands that is not zero.

@@ -20,9 +20,6 @@ final class SegmentWriter {
     private let seal: UInt32
     private var number: UInt64 = 0
     private var durable: UInt64 = 0
-    private var previousCRC: UInt32 = 0
-    private var events: UInt64 = 0
-    private var bytes: UInt64 = 0
     private var head: [UInt8] = []
     private var tail: [UInt8] = []
 
@@ -53,27 +50,26 @@ final class SegmentWriter {
         head += context
         head.appendZeros(contextSize - context.count)
         let table = head.count
-        batch.seal(first: first, seed: UInt32(truncatingIfNeeded: id ^ number), table: &head)
+        let epoch = batch.origin?.epoch ?? epoch
+        batch.seal(
+            first: first, seed: RecordLayout.seed(segment: id, number: number, epoch: epoch), table: &head)
         let header = BatchHeader(
             segment: id, epoch: epoch, number: number, first: first, count: batch.count,
             recordBytes: batch.records.count, totalSize: Self.size(of: batch, block: block),
             contextLength: context.count,
             flags: again ? BatchHeader.committedAgain : 0, contextCRC: CRC32C.of(context.span),
-            tableCRC: CRC32C.of(head, in: table..<head.count), wall: wall, age: age, durable: durable,
-            previousCRC: previousCRC, eventsBefore: events, bytesBefore: bytes)
+            tableCRC: CRC32C.of(head, in: table..<head.count), wall: batch.origin?.wall ?? wall,
+            age: batch.origin?.age ?? age, durable: durable)
         precondition(offset + header.totalSize <= size, "a batch does not fit its segment")
         let tailStart = header.recordsOffset + header.recordBytes
         tail.removeAll(keepingCapacity: true)
         tail.appendZeros(header.contextCopyOffset - tailStart)
         tail += context
         tail.appendZeros(contextSize - context.count)
-        let crc = header.encode(over: &head, onto: &tail, seal: seal)
+        header.encode(over: &head, onto: &tail, seal: seal)
         try put(batch.records, tailStart: tailStart)
         offset += header.totalSize
         number += 1
-        previousCRC = crc
-        events += UInt64(header.count)
-        bytes += batch.lengths.reduce(0) { $0 + UInt64($1) }
     }
 
     private func put(_ records: borrowing [UInt8], tailStart: Int) throws(Errno) {

@@ -22,7 +22,10 @@ package final class FileStorage: Storage {
         case .create: options = [.readWrite, .create, .noFollow]
         case .createNew: options = [.readWrite, .create, .exclusive, .noFollow]
         }
-        return OpenFile(try FileDescriptor.open(full(path), options))
+        let descriptor = try FileDescriptor.open(full(path), options)
+        // On a copy-on-write file system overwriting needs room, which may be gone; only empty files can be so marked.
+        if mode == .createNew { descriptor.avoidCopyOnWrite() }
+        return OpenFile(descriptor)
     }
 
     package func status(of path: String) throws(Errno) -> StorageStatus {
@@ -39,9 +42,6 @@ package final class FileStorage: Storage {
 
     package func createDirectory(_ path: String) throws(Errno) {
         try FileSystem.makeDirectory(full(path), mode: 0o700)
-        // On a copy-on-write file system overwriting needs room, which may be gone; new files inherit this.
-        let directory = try FileDescriptor.open(full(path), [.readOnly, .directory])
-        directory.avoidCopyOnWrite()
     }
 
     package func names(in path: String) throws(Errno) -> [String] { try FileSystem.names(in: full(path)) }

@@ -1,0 +1,77 @@
+internal import Posix
+
+/// `WhenFull=drop-oldest` (rule 15): the oldest events make room for new ones, of no more urgent a log than these.
+extension Queue {
+    /// True where a segment of so many bytes would fit once all is given up that may be given up for it.
+    func canEvict(for bytes: Int, in name: LogName) throws(QueueError) -> Bool {
+        guard options.whenFull == .dropOldest, !cursorsFailing else { return false }
+        let missing = bytes - (try roomToGrow(name))
+        let most = logs.values.reduce(0) { sum, log in
+            sum + (log.name.urgency <= name.urgency ? max(0, log.bytes - emptySegmentBytes) : removable(log))
+        }
+        return missing <= most
+    }
+
+    /// Gives up the oldest segment of the least urgent log that has one; false where there is none, or where the
+    /// cursors cannot be made durable first.
+    func evict(for name: LogName, _ moment: Moment) -> Bool {
+        let candidates = logs.values.filter { $0.name.urgency <= name.urgency && hasEvictable($0) }
+        let first = candidates.min { left, right in
+            (left.name.urgency, left.segments[0].name.id) < (right.name.urgency, right.segments[0].name.id)
+        }
+        guard let log = first, endSegment(of: log, moment) else { return false }
+        let next = try? header(of: log, 1)
+        let previous = next.flatMap { $0.previous }.flatMap { $0.segment == log.segments[0].name.id ? $0.last : nil }
+        return pass(log, through: min(log.last, max(log.end(of: 0), previous ?? 0)))
+            && removeOldest(of: log, recycling: log.name == name)
+    }
+
+    /// True where the oldest segment of a log holds events that a destination, or the first to come, waits for.
+    private func hasEvictable(_ log: LogState) -> Bool {
+        guard let oldest = log.segments.first, let tip = log.tip else { return false }
+        guard oldest.name.id < tip.segment else { return !log.mustCommitAgain && oldest.name.first <= log.last }
+        return true
+    }
+
+    /// Has the oldest segment of a log be one that is not written any more.
+    private func endSegment(of log: LogState, _ moment: Moment) -> Bool {
+        guard let tip = log.tip, log.segments[0].name.id >= tip.segment else { return true }
+        return beginEmptySegment(of: log, moment)
+    }
+
+    /// Counts what destinations have not settled up to an event as evicted, and makes that durable; false, and nothing
+    /// has changed, where that fails.
+    private func pass(_ log: LogState, through last: UInt64) -> Bool {
+        let before = cursors
+        let behind = before.filter { $0.key.log == log.name && $0.value.state.low <= last }
+        var passed: [CursorMove] = []
+        for (key, cursor) in behind.sorted(by: { $0.key.destination < $1.key.destination }) {
+            let low = cursor.state.low
+            settle(destination: key.destination, log: log.name, [Disposition(.evicted, low...last)])
+            passed.append(
+                CursorMove(
+                    destination: key.destination, log: log.name, low: last + 1, kind: .evicted, count: last + 1 - low))
+        }
+        do throws(QueueError) {
+            try synchroniseCursors()
+        } catch {
+            for (key, cursor) in behind { _ = cursorFile.write(slot(key, cursor.state), at: cursor.slot) }
+            cursors = before
+            return false
+        }
+        moves += passed
+        return true
+    }
+}
+
+extension LogName {
+    /// What is given up for new events goes from the least on.
+    fileprivate var urgency: Int {
+        switch self {
+        case .bulk: 0
+        case .consent: 1
+        case .normal: 2
+        case .urgent: 3
+        }
+    }
+}
