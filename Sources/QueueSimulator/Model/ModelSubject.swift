@@ -35,14 +35,16 @@ final class ModelSubject: QueueUnderTest {
         }
     }
 
-    func start(seed: UInt64, destinations: [Int], crashingAfter steps: Int?) {
+    func start(seed: UInt64, destinations: [Int], crashingAfter steps: Int?) -> String? {
         if let steps { disk.crashStep = disk.steps + steps }
         let started = attempt { () throws(DiskError) in
             try ModelQueue(disk: disk, variant: variant, epoch: seed, destinations: destinations)
         }
-        guard let started else { return }
-        held = started
-        disk.crashStep = nil
+        if let started {
+            held = started
+            disk.crashStep = nil
+        }
+        return started == nil && !hasCrashed ? "a call of the disk failed" : nil
     }
 
     func end(_ end: ProcessEnd) {
@@ -102,6 +104,8 @@ final class ModelSubject: QueueUnderTest {
         _ = attempt { () throws(DiskError) in try queue.evict(log) }
         return [log]
     }
+
+    func relieve() {}
 
     func use(_ destinations: [Int]) { _ = attempt { () throws(DiskError) in try queue.use(destinations) } }
 

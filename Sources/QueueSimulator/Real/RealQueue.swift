@@ -29,7 +29,9 @@ final class RealQueue: QueueUnderTest {
         disk = SimulatedDisk(seed: seed, physicalBlock: 512)
         disk.faultsIn = "logs/"
         disk.ignoresSyncs = plan.liesAboutSyncs
-        var options = QueueOptions(maximumBytes: 4 << 20, keepFree: .bytes(0), block: 512)
+        let isSmall = Bool.random(using: &random)
+        var options = QueueOptions(maximumBytes: isSmall ? 256 << 10 : 4 << 20, keepFree: .bytes(0), block: 512)
+        options.whenFull = Bool.random(using: &random) ? .dropOldest : .reject
         options.firstSegmentBytes = 4 << 10
         options.segmentBytes = 8 << 10
         self.options = options
@@ -40,7 +42,7 @@ final class RealQueue: QueueUnderTest {
         return held
     }
 
-    func start(seed: UInt64, destinations: [Int], crashingAfter steps: Int?) {
+    func start(seed: UInt64, destinations: [Int], crashingAfter steps: Int?) -> String? {
         if let steps { disk.crashStep = disk.steps + steps }
         var bits = SplitMix64(seed: seed)
         do throws(QueueError) {
@@ -48,10 +50,11 @@ final class RealQueue: QueueUnderTest {
                 disk, options: options, destinations: destinations.map { Self.destinationNames[$0] },
                 at: WallTime(milliseconds: 1_000), randomBits: { bits.next() }, clock: { Instant(nanoseconds: 0) })
         } catch {
-            precondition(disk.hasCrashed, "the queue cannot be opened: \(error)")
+            if !disk.hasCrashed { return "\(error)" }
         }
         if !disk.hasCrashed { disk.crashStep = nil }
         isFreshlyStarted = true
+        return nil
     }
 
     func end(_ end: ProcessEnd) {
@@ -152,7 +155,19 @@ final class RealQueue: QueueUnderTest {
 
     func purge(_ log: Int) -> Bool { false }
 
-    func squeeze(_ log: Int) -> Set<Int> { [] }
+    func squeeze(_ log: Int) -> Set<Int> {
+        roomBefore = disk.capacity
+        disk.capacity = min(disk.capacity, disk.usedBytes + Int.random(in: 0..<4, using: &random) * 1_024)
+        return []
+    }
+
+    func relieve() {
+        disk.capacity = roomBefore
+        roomBefore = 1 << 40
+    }
+
+    /// The disk's capacity while nothing is squeezed, bytes.
+    private var roomBefore = 1 << 40
 
     func use(_ destinations: [Int]) { queue.use(destinations: destinations.map { Self.destinationNames[$0] }) }
 

@@ -25,7 +25,7 @@ enum Operation: CaseIterable {
 extension QueueScenario {
     func act(_ operation: Operation) throws(Truth.Violation) {
         switch operation {
-        case .commit: try commit()
+        case .commit: try commit(to: (0..<QueueShape.logs).filter { _ in chance(50) })
         case .send: try send()
         case .acknowledge: try acknowledge()
         case .loseAnswer: if let request = takeInFlight() { late.append(request) }
@@ -35,7 +35,7 @@ extension QueueScenario {
         case .synchronise: synchroniseCursors()
         case .purge: try purge()
         case .purgeLog: try purgeLog()
-        case .squeeze: squeeze()
+        case .squeeze: try squeeze()
         case .housekeep: queue.housekeep(slices: Int.random(in: 1...6, using: &random), at: now)
         case .fault: inject()
         case .wait: now += Int.random(in: 1...3, using: &random)
@@ -49,9 +49,9 @@ extension QueueScenario {
         }
     }
 
-    func commit() throws(Truth.Violation) {
+    func commit(to logs: [Int]) throws(Truth.Violation) {
         var batches: [(log: Int, posts: [Post])] = []
-        for log in 0..<QueueShape.logs where chance(50) {
+        for log in logs {
             let posts = (0..<Int.random(in: 1...4, using: &random)).map { _ in
                 nextToken += 1
                 let deadline = chance(10) ? now + Int.random(in: 1...4, using: &random) : nil
@@ -61,10 +61,9 @@ extension QueueScenario {
             }
             batches.append((log, posts))
         }
-        lastBatches = batches.count
         guard !batches.isEmpty else { return }
         tally.commits += 1
-        truth.evictable = Set(batches.map(\.log).min().map { Array($0..<QueueShape.logs) } ?? [])
+        truth.evictable = Set((logs.min() ?? 0)..<QueueShape.logs)
         let accepted = queue.commit(batches, at: now)
         lastCommitFailed = accepted.count < batches.count
         guard !queue.hasCrashed else { return }
@@ -188,10 +187,14 @@ extension QueueScenario {
         late.removeAll { $0.log == log }
     }
 
-    private func squeeze() {
+    private func squeeze() throws(Truth.Violation) {
         let log = Int.random(in: 0..<QueueShape.logs, using: &random)
+        note("  for log \(log)")
+        truth.hasFailed = true
         truth.evictable = queue.squeeze(log)
-        note("  for log \(log), out of \(truth.evictable.sorted())")
+        try look()
+        if !queue.hasCrashed { try commit(to: [log]) }
+        queue.relieve()
     }
 
     private func inject() {

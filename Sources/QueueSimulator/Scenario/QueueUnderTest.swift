@@ -9,8 +9,8 @@ protocol QueueUnderTest: AnyObject {
 
     init(seed: UInt64, plan: FaultPlan)
 
-    /// Starts on what the disk holds; `seed` is where this start's random bits come from.
-    func start(seed: UInt64, destinations: [Int], crashingAfter steps: Int?)
+    /// Starts on what the disk holds; returns why it cannot. `seed` is where this start's random bits come from.
+    func start(seed: UInt64, destinations: [Int], crashingAfter steps: Int?) -> String?
     /// The process ends; the disk heals and keeps what `end` leaves.
     func end(_ end: ProcessEnd)
     /// Has the process end in the course of one of the next calls.
@@ -32,8 +32,11 @@ protocol QueueUnderTest: AnyObject {
     func purge(_ sequences: ClosedRange<Int>, of log: Int, epochs: [UInt64]) -> Bool
     /// How many were purged, as a receipt.
     func purge(_ log: Int) -> Bool
-    /// Has the queue want for room, so that it gives up what it may; returns the logs that it may take from.
+    /// Has the queue want for room, so that it gives up what it may, perhaps with the next commit; returns the logs
+    /// that it takes from at once.
     func squeeze(_ log: Int) -> Set<Int>
+    /// Ends the want.
+    func relieve()
     func use(_ destinations: [Int])
     func synchroniseCursors() -> Bool
     /// Does background work.

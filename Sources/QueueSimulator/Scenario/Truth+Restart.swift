@@ -73,6 +73,10 @@ extension Truth {
         _ pair: Pair, _ queue: some QueueUnderTest, after end: ProcessEnd, now: Int
     ) throws(Violation) {
         guard var account = accounts[pair] else { return }
+        if evictable.contains(pair.log), let found = queue.cursor(pair.destination, pair.log), found.low > account.low {
+            // The crash came after the cursors were durable and before the queue could tell.
+            for _ in account.low..<found.low { try add(.evicted, to: &account, pair, now: now) }
+        }
         guard let found = queue.cursor(pair.destination, pair.log) else {
             let mayBeGone = acknowledged[pair.log].isEmpty || slotsDamaged || !account.isDurable
             try require(mayBeGone, .lost, "\(pair): cursor and log are gone")

@@ -159,9 +159,10 @@ extension Truth {
             sentAs[item.token] = Posted(token: item.sequence, epoch: item.epoch)
             // The number of an event that was never acknowledged, and is gone, may have been given again; and a commit
             // made again may have healed a damaged one.
-            guard acknowledged[pair.log][item.sequence] != nil, !lost[pair.log].contains(item.sequence),
-                tokensSent[pair, default: []].insert(item.token).inserted
-            else { continue }
+            let isFirst = tokensSent[pair, default: []].insert(item.token).inserted
+            guard isFirst, acknowledged[pair.log][item.sequence] != nil, !lost[pair.log].contains(item.sequence) else {
+                continue
+            }
             try require(item.sequence > newestSent[pair, default: 0], "sends \(place) out of order")
             newestSent[pair] = item.sequence
         }
@@ -202,7 +203,7 @@ extension Truth {
         accounts[pair] = account
     }
 
-    private func add(_ fate: Fate, to account: inout Account, _ pair: Pair, now: Int) throws(Violation) {
+    func add(_ fate: Fate, to account: inout Account, _ pair: Pair, now: Int) throws(Violation) {
         let isJustified = isJustified(fate, pair, account.low, now: now)
         try require(isJustified, "\(pair): \(account.low) counts as \(fate) without a reason")
         account.fates.append(fate)
