@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := all
-.PHONY: all build run test nightly bench install uninstall clean format lint
+.PHONY: all build run test nightly fuzz bench install uninstall clean format lint
 MAKEFLAGS += --no-print-directory
 
 PREFIX ?= /usr
@@ -57,6 +57,23 @@ nightly: export UPLINKD_CUTS ?= 50
 nightly: export UPLINKD_DAMAGE_STEP ?= 1
 nightly: export UPLINKD_FLIPS ?= 500
 nightly: test bench
+
+# Every parser of the queue's files with so many inputs of any bytes, from the corpus on; what is found stays in .run.
+FUZZ_RUNS ?= 10000000
+FUZZ := -c release --sanitize address --sanitize fuzzer --scratch-path .build/fuzz -Xswiftc -enable-testing \
+    -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp
+fuzz: export UPLINKD_FUZZ := 1
+fuzz: export ASAN_OPTIONS := symbolize=0
+fuzz:
+	@.ci/packages build
+	swift build $(FUZZ) --product QueueFuzzer
+	for target in segment batch cursors; do
+	    mkdir -p .run/fuzz-$$target
+	    UPLINKD_FUZZ_TARGET=$$target .build/fuzz/release/QueueFuzzer -runs=$(FUZZ_RUNS) -max_len=16385 -timeout=10 \
+	        -artifact_prefix=.run/fuzz-$$target- .run/fuzz-$$target Tests/QueueFuzzer/Corpus/$$target \
+	        > .run/fuzz-$$target.log 2>&1 < /dev/null || { tail -n 40 .run/fuzz-$$target.log; exit 1; }
+	    echo "$$target: $$(tail -n 1 .run/fuzz-$$target.log)"
+	done
 
 bench:
 	@.ci/packages build bench

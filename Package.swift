@@ -31,6 +31,18 @@ func tests(_ name: String, _ dependencies: [String], excluding: [String] = []) -
     )
 }
 
+/// A program that a sanitizer's runtime gives its main function.
+func fuzzer(_ name: String, _ dependencies: [String], excluding: [String]) -> Target {
+    let path = "Tests/" + name
+    return .executableTarget(
+        name: name,
+        dependencies: dependencies.map { .byName(name: $0) },
+        path: path,
+        exclude: excluding,
+        swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])],
+    )
+}
+
 let package = Package(
     name: "uplinkd",
     products: [
@@ -102,7 +114,7 @@ let package = Package(
         tests("ReachabilityTests", ["Reachability", "Netlink", "Time", "Bytes"]),
         tests("GatesTests", ["Gates", "Reachability", "Time", "Bytes"]),
         tests("QueueModelTests", ["QueueSimulator", "Posix"]),
-        tests("QueueTests", ["Queue", "Gates", "Reachability", "Bytes", "Time", "Posix"]),
+        tests("QueueTests", ["Queue", "Gates", "Reachability", "JSON", "Bytes", "Time", "Posix"]),
         tests(
             "IntakeTests",
             ["Intake", "JSON", "HTTP1", "Queue", "Gates", "Reachability", "Posix", "Reactor", "Bytes", "Time"]),
@@ -117,10 +129,7 @@ let package = Package(
             excluding: ["Fixtures"]),
         tests(
             "ControlTests",
-            [
-                "Control", "ControlClient", "HTTP1", "HTTPServer", "JSON", "Posix", "Reactor", "Queue", "Gates",
-                "Reachability", "Bytes", "Time",
-            ]),
+            ["Control", "ControlClient", "HTTP1", "HTTPServer", "JSON", "Posix", "Reactor", "Bytes", "Time"]),
         tests("ConfigurationTests", ["Configuration", "Posix", "Bytes", "Time"]),
         tests("SystemdServiceTests", ["SystemdService", "Posix", "Bytes", "Time"]),
         tests(
@@ -130,3 +139,8 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6],
 )
+
+// Only `make fuzz` builds these.
+if Context.environment["UPLINKD_FUZZ"] != nil {
+    package.targets.append(fuzzer("QueueFuzzer", ["Queue", "Posix", "Bytes"], excluding: ["Corpus"]))
+}

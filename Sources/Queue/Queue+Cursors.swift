@@ -7,7 +7,8 @@ extension Queue {
         let key = CursorKey(destination: destination, log: log)
         guard var cursor = cursors[key] else { preconditionFailure("\(destination) has no cursor in \(log.text)") }
         let before = cursor.state.low
-        for disposition in dispositions where disposition.sequences.upperBound >= cursor.state.low {
+        for disposition in countingLetters(dispositions, key) where disposition.sequences.upperBound >= cursor.state.low
+        {
             let first = cursor.state.low
             precondition(disposition.sequences.lowerBound <= first, "events between those settled were left out")
             cursor.state.low = disposition.sequences.upperBound + 1
@@ -49,7 +50,12 @@ extension Queue {
     /// Makes all cursors durable; true to `cursorsFailing` while that fails.
     package func synchroniseCursors() throws(QueueError) {
         try completeStart()
-        try cursorFile.synchronise()
+        do throws(QueueError) {
+            try cursorFile.synchronise()
+        } catch {
+            remember(error)
+            throw error
+        }
         cursorsDirtySince = nil
     }
 

@@ -35,6 +35,8 @@ extension Queue {
             queue.recovery.failures.append(error)
         }
         queue.recover(names: names, at: wall)
+        // They are in the report.
+        _ = queue.takeFailures()
         return queue
     }
 

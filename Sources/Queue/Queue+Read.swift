@@ -20,13 +20,15 @@ extension Queue {
         let sequence = max(first, cursor(destination: destination, log: log)?.low ?? 1)
         guard let state = logs[log], sequence <= state.last else { return nil }
         guard let index = state.index(holding: sequence), sequence <= state.end(of: index) else {
-            return missing(state, from: sequence)
+            return missing(state, from: sequence, for: destination)
         }
-        var builder = ChunkBuilder(limit: limit, expiry: expiry(at: age))
+        let key = CursorKey(destination: destination, log: log)
+        var builder = ChunkBuilder(
+            limit: limit, expiry: expiry(at: age), buried: deadLetters.pending(key, from: sequence))
         try fill(&builder, state, index, from: sequence, through: state.end(of: index), limit: limit)
         if !builder.lost.isEmpty, index > 0 { rescue(&builder, state, before: index) }
         for lost in builder.lost { note(lost, in: state) }
-        let disposed = builder.disposed
+        let disposed = countingLetters(builder.disposed, key)
         let last = max(builder.records.last?.sequence ?? 0, disposed.last?.sequences.upperBound ?? 0)
         return Chunk(
             log: log, epoch: builder.epoch, sequences: sequence...last, bytes: builder.bytes,
@@ -35,14 +37,15 @@ extension Queue {
     }
 
     /// A chunk that accounts for events that no segment holds.
-    private func missing(_ log: LogState, from sequence: UInt64) -> Chunk {
+    private func missing(_ log: LogState, from sequence: UInt64, for destination: String) -> Chunk {
         let next = log.segments.indices.filter { log.end(of: $0) > sequence }.map { log.segments[$0].name.first }
         let end = (next.filter { $0 > sequence }.min() ?? log.last + 1) - 1
         let before = log.segments.last { $0.name.first <= sequence }
         noteMissing(sequence...end, segment: before?.name.id ?? 0, in: log)
         return Chunk(
             log: log.name, epoch: 0, sequences: sequence...end, bytes: [], records: [], contexts: [],
-            disposed: [Disposition(.quarantined, sequence...end)])
+            disposed: countingLetters(
+                [Disposition(.quarantined, sequence...end)], CursorKey(destination: destination, log: log.name)))
     }
 
     func fill(
@@ -104,7 +107,7 @@ extension Queue {
             } else {
                 guard builder.epoch == 0 else { continue }
             }
-            for lost in builder.lost {
+            for lost in builder.lost where lost.sequences.lowerBound <= builder.end {
                 let end = min(lost.sequences.upperBound, last)
                 guard name.first <= lost.sequences.lowerBound, lost.sequences.lowerBound <= end,
                     let source = try? openFile(of: name, at: log.path(of: name))
@@ -114,9 +117,10 @@ extension Queue {
                 var place = ReadPlace(
                     window, name, seal: identity.seal, sequence: lost.sequences.lowerBound,
                     end: min(source.size, validLength))
-                var found = ChunkBuilder(limit: OpenBatch.maximumBytes, expiry: builder.expiry)
+                var found = ChunkBuilder(
+                    limit: OpenBatch.maximumBytes, expiry: builder.expiry, buried: builder.buried)
                 _ = try? place.fill(&found, through: end, limit: found.limit)
-                builder.rescue(found)
+                builder.rescue(found, of: lost.sequences.lowerBound...end, upTo: place.sequence - 1)
             }
         }
     }

@@ -5,7 +5,8 @@ internal import Time
 extension Queue {
     private static let maximumKeyed = 65_536
     private static let ownEntries = [
-        "FORMAT", "FORMAT.new", "LOCK", "cursors", "cursors.new", LogState.folder, Quarantine.folder, "lost+found",
+        "FORMAT", "FORMAT.new", "LOCK", "cursors", "cursors.new", LogState.folder, Quarantine.folder,
+        DeadLetterStore.folder, "lost+found",
     ]
 
     /// Brings logs and cursors to where the last run left them.
@@ -15,6 +16,7 @@ extension Queue {
         let found = loadCursors()
         lastMoment = Moment(wall: wall, age: recovery.age)
         commitTails()
+        recoverLetters()
         recoverCursors(found)
         recovery.keyed.removeFirst(max(0, recovery.keyed.count - Self.maximumKeyed))
     }
@@ -62,6 +64,10 @@ extension Queue {
         let names = try attempt(.list, log.folder) { () throws(Errno) in try storage.names(in: log.folder) }
         for text in names where text != SpareSegment.name {
             let path = log.folder + "/" + text
+            if text == SegmentRewrite.name {
+                try? storage.unlink(path)
+                continue
+            }
             guard let name = SegmentName(text: text) else {
                 recovery.strays.append(path)
                 continue
@@ -161,19 +167,29 @@ extension Queue {
             let log = state(of: key.log)
             guard log.last < cursor.state.low - 1 else { continue }
             // The cursor passed events that the log has lost: their numbers must not be given again.
-            noteMissingTail(log, log.last + 1...cursor.state.low - 1)
-            log.last = cursor.state.low - 1
+            pass(log.last + 1...cursor.state.low - 1, lostBy: log)
         }
         let wasLost = found.damaged > 0 || (found.isMissing && !recovery.isNew)
         for log in logsInOrder where log.last > 0 {
             for reset in addCursors(to: log) where wasLost { recovery.cursorsReset.append(reset) }
         }
         recovery.cursorsReset.sort { ($0.destination, $0.log.text) < ($1.destination, $1.log.text) }
+        reconcileLetters()
         if unwrittenFormat == nil { cursorFile.renew() }
-        do throws(QueueError) { try cursorFile.synchronise() } catch { recovery.failures.append(error) }
+        do throws(QueueError) {
+            try cursorFile.synchronise()
+            try finishLetters()
+        } catch {
+            recovery.failures.append(error)
+        }
     }
 
-    private func noteMissingTail(_ log: LogState, _ sequences: ClosedRange<UInt64>) {
+    /// Has a log go on behind events that it has lost.
+    func pass(_ sequences: ClosedRange<UInt64>, lostBy log: LogState) {
+        log.last = sequences.upperBound
+        // What was kept does not end there and would be given other numbers.
+        log.kept.removeAll()
+        log.mustCommitAgain = false
         guard recovery.damages.count < RecoveryReport.maximumDamages else { return }
         recovery.damages.append(
             RecoveryReport.Damage(

@@ -27,9 +27,13 @@ extension Queue {
     }
 
     private func describe(_ key: CursorKey, _ state: CursorState) -> QueueSnapshot.Cursor {
-        QueueSnapshot.Cursor(
-            destination: key.destination, log: key.log, low: state.low, origin: state.origin, ledger: state.ledger,
-            queued: (logs[key.log]?.last ?? 0) + 1 - state.low,
+        // Letters that are sent again stay in the slot as dead until they are delivered.
+        let retried = min(retried(key), state.ledger.dead)
+        var ledger = state.ledger
+        ledger.dead -= retried
+        return QueueSnapshot.Cursor(
+            destination: key.destination, log: key.log, low: state.low, origin: state.origin, ledger: ledger,
+            queued: (logs[key.log]?.last ?? 0) + 1 - state.low + retried,
             isRemoved: !destinations.contains(key.destination))
     }
 }

@@ -19,6 +19,7 @@ package final class Queue {
     let identity: QueueIdentity
     let quarantine: Quarantine
     let cursorFile: CursorFile
+    let deadLetters: DeadLetterStore
     let window = SegmentWindow()
     /// Held open for its lock.
     var lock: (any StorageFile)?
@@ -36,6 +37,8 @@ package final class Queue {
     var lastMoment: Moment
     /// When a commit that failed is tried again; nil where it is not known to fail.
     var retryDue: Instant?
+    /// Errors of writes and syncs since the start, until they are asked for; no more than a few.
+    private var newFailures: [QueueError] = []
     /// Damage found since the start, until it is asked for.
     var newDamages: [RecoveryReport.Damage] = []
     /// The last events of the ranges that were named because no file holds them.
@@ -83,12 +86,24 @@ package final class Queue {
         identity = format.identity
         quarantine = Quarantine(storage, limit: options.quarantineBytes)
         cursorFile = CursorFile(storage, seal: format.identity.seal)
+        deadLetters = DeadLetterStore(storage, seal: format.identity.seal)
     }
 
     /// Damage that reading found since the last call, to be named in the journal.
     package func takeDamages() -> [RecoveryReport.Damage] {
         defer { newDamages.removeAll() }
         return newDamages
+    }
+
+    /// What failed since the last call, to be named in the journal, also where another try made it good.
+    package func takeFailures() -> [QueueError] {
+        defer { newFailures.removeAll() }
+        return newFailures
+    }
+
+    /// Keeps an error until it is asked for.
+    func remember(_ failure: QueueError) {
+        if newFailures.count < 8, newFailures.last != failure { newFailures.append(failure) }
     }
 
     /// Makes the cursors durable and gives up the lock; nothing may be called after it.
@@ -104,11 +119,11 @@ package final class Queue {
     func attempt<Value>(
         _ operation: QueueError.Operation, _ path: String, at offset: Int = 0, _ body: () throws(Errno) -> Value
     ) throws(QueueError) -> Value {
-        do throws(Errno) {
-            return try body()
+        do throws(QueueError) {
+            return try storage.attempt(operation, path, at: offset, body)
         } catch {
-            let full = path.isEmpty ? storage.root : storage.root + "/" + path
-            throw .failed(operation, path: full, offset: offset, error)
+            if operation != .read { remember(error) }
+            throw error
         }
     }
 
@@ -118,7 +133,8 @@ package final class Queue {
     /// Bytes on disk, as `du` counts.
     package var bytesOnDisk: UInt64 {
         let folders = 3 + logs.values.count { $0.directoryExists }
-        let files = logs.values.reduce(cursorFile.bytes + quarantine.bytes) { $0 + $1.bytes }
+        let others = cursorFile.bytes + quarantine.bytes + deadLetters.bytes
+        let files = logs.values.reduce(others) { $0 + $1.bytes }
         return UInt64(files + FormatPage.size + folders * 4_096)
     }
 }
@@ -128,6 +144,6 @@ package struct CursorState: Sendable, Equatable {
     /// Every lower sequence number is settled.
     package internal(set) var low: UInt64
     /// Events before the first that this destination is accountable for; `low - 1 - origin == ledger.total`.
-    package let origin: UInt64
+    package internal(set) var origin: UInt64
     package internal(set) var ledger: Ledger
 }

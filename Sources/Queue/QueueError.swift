@@ -23,12 +23,16 @@ package enum QueueError: Error, Equatable, Sendable {
     case full(LogName, bytes: UInt64, limit: UInt64)
     /// The file system has less room than `KeepFree`; a state.
     case noRoom(available: UInt64, keep: UInt64)
+    /// The dead letters have reached the share of `MaxSize` that they may fill, or as many as there may be; a state.
+    case deadLettersFull(bytes: UInt64, limit: UInt64)
+    /// A dead letter's file cannot be read as it was written.
+    case damagedLetter(path: String)
 
     /// True for what ends the start of the daemon, with status 74, or 77 for `forbidden`.
     package var endsStart: Bool {
         switch self {
         case .missingDirectory, .notOurs, .forbidden, .locked, .unknownFormat: true
-        case .failed, .full, .noRoom: false
+        case .failed, .full, .noRoom, .deadLettersFull, .damagedLetter: false
         }
     }
 
@@ -56,6 +60,8 @@ extension QueueError: CustomStringConvertible {
         case .full(let log, let bytes, let limit): "full for \(log.text): \(bytes) of \(limit) bytes"
         case .noRoom(let available, let keep):
             "file system full: \(available) bytes free of \(keep) to be kept free"
+        case .deadLettersFull(let bytes, let limit): "full for dead letters: \(bytes) of \(limit) bytes"
+        case .damagedLetter(let path): "\(path): a damaged dead letter"
         }
     }
 }

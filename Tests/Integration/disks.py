@@ -73,6 +73,18 @@ class Disk:
         """Cuts it off as a power cut would: what is not on the device is gone, and every call fails."""
         run("xfs_io", "-x", "-c", "shutdown", self.mount)
 
+    def is_alive(self):
+        """False once the file system has given up, so that only a new mount cures it."""
+        path = os.path.join(self.mount, "alive")
+        try:
+            with open(path, "w") as file:
+                file.write("yes")
+                os.fsync(file.fileno())
+            os.unlink(path)
+            return True
+        except OSError:
+            return False
+
     def free(self):
         """Bytes that anyone may still use."""
         space = os.statvfs(self.mount)
@@ -145,12 +157,15 @@ class ServedDisk(Disk):
         self.device = run("losetup", "-f", "--show", export)
 
     def ask(self, command, **arguments):
-        """One command of the QEMU Monitor Protocol; its answer."""
+        """One command of the QEMU Monitor Protocol."""
         self.control.sendall(json.dumps({"execute": command, "arguments": arguments}).encode())
+        answer = self.answer()
+        assert "return" in answer, answer
+
+    def answer(self):
         while "event" in (answer := json.loads(self.answers.readline())):
             pass
-        assert "return" in answer, answer
-        return answer["return"]
+        return answer
 
     def fail(self, kind, once=False):
         """From now on each `write`, `flush` or `read` fails with EIO, or only the first."""
@@ -162,11 +177,20 @@ class ServedDisk(Disk):
         self.ask("blockdev-reopen", options=[{"driver": "raw", "node-name": "top", "file": name}])
 
     def heal(self):
-        """From now on nothing fails."""
+        """From now on nothing fails; false where the device that does not flush must be replaced for it."""
         self.errors += 1
         name = f"good{self.errors}"
         self.ask("blockdev-add", **{"driver": "file", "node-name": name, "filename": self.image})
-        self.ask("blockdev-reopen", options=[{"driver": "raw", "node-name": "top", "file": name}])
+        self.control.sendall(json.dumps({"execute": "blockdev-reopen", "arguments": {
+            "options": [{"driver": "raw", "node-name": "top", "file": name}]}}).encode())
+        return "return" in self.answer()
+
+    def replace(self):
+        """Has another server serve the same image."""
+        self.detach_file_system()
+        self.detach()
+        self.attach()
+        self.attach_file_system()
 
     def detach(self):
         super().detach()

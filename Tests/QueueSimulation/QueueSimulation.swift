@@ -6,12 +6,12 @@ internal import Time
 // queue-simulation real|model FIRST COUNT   runs seeds and prints how they were spread; a failing one is replayed
 // queue-simulation unsynced FIRST COUNT     a disk that lies: half of the seeds must lose an acknowledged event
 //
-// UPLINKD_OPERATIONS=N has seeds of N operations, UPLINKD_TRACE=1 prints what they do.
+// UPLINKD_OPERATIONS=N has seeds of N operations, UPLINKD_TRACE=N prints the last N lines of what a failing one did.
 @main
 enum QueueSimulation {
     private static let workers = 2
     private static let operations = Process.environment("UPLINKD_OPERATIONS").flatMap { Int($0) } ?? 300
-    private static let tracedLines = 120
+    private static let tracedLines = Process.environment("UPLINKD_TRACE").flatMap { Int($0) } ?? 120
 
     /// What the workers have found.
     private struct Findings {

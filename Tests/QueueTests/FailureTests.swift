@@ -25,6 +25,12 @@ import Time
         }
         bench.commit(batches: [4])
         #expect(failed)
+        guard case .failed(let operation, "/queue/" + old, _, .io)? = bench.queue.takeFailures().first else {
+            Issue.record("an error that another try made good is told all the same")
+            return
+        }
+        #expect(operation == (half ? .write : .synchronise))
+        #expect(bench.queue.takeFailures().isEmpty)
         let names = try storage.names(in: "logs/normal")
         #expect(names.contains("0000000000000002-00000000000000000003.segment"), "from the last acknowledged batch on")
         #expect(storage.calls.filter { $0 == .synchronise(old) }.count == (half ? 0 : 1), "it is never synced again")

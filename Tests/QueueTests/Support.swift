@@ -107,6 +107,8 @@ final class Bench {
         var events: [UInt64: [UInt8]] = [:]
         var ids: [UInt64: EventID] = [:]
         var quarantined: [UInt64] = []
+        var dead: [UInt64] = []
+        var purged: [UInt64] = []
         var expired: [UInt64] = []
         var contexts: Set<AcceptContext> = []
         var chunks = 0
@@ -133,6 +135,8 @@ final class Bench {
                 switch run.kind {
                 case .quarantined: delivery.quarantined += Array(run.sequences)
                 case .expired: delivery.expired += Array(run.sequences)
+                case .dead: delivery.dead += Array(run.sequences)
+                case .purged: delivery.purged += Array(run.sequences)
                 default: Issue.record("\(run.kind)")
                 }
             }

@@ -65,6 +65,16 @@ struct RepeatFilterTests {
         #expect(counts.reduce(0, +) == 3_600)
     }
 
+    /// Each try is made in another file.
+    @Test func aDiskThatKeepsFailingIsOneNotice() {
+        var filter = RepeatFilter()
+        let written = (0..<100).compactMap { number in
+            filter.handle(.storageFailed(.io, file: "normal/\(number).segment", offset: 512), at: second(number / 10))
+        }
+        #expect(written.count == 1)
+        #expect(filter.handle(.storageFailed(.readOnly, file: "normal/7.segment"), at: second(10)) != nil)
+    }
+
     @Test func memoryIsBounded() {
         var filter = RepeatFilter()
         for number in 0..<1_000 { #expect(filter.handle(lost("d\(number)"), at: second(0)) != nil) }

@@ -22,6 +22,8 @@ enum DiskReply: Sendable {
     case committed(ordinal: UInt64, [CommitOutcome], BatchHandover)
     case chunk(destination: String, id: UInt64, Chunk?)
     case readFailed(destination: String, id: UInt64, QueueError)
+    /// Writes or syncs failed, which another try may have made good.
+    case failed([QueueError])
     /// A read found damage that no earlier one had.
     case damaged([RecoveryReport.Damage])
     /// Cursors moved by themselves.

@@ -60,6 +60,7 @@ final class DiskThread {
             pulse.begin()
             serve(waiting)
             next = housekeep(at: Clock.now)
+            tellFailures()
             pulse.end()
         }
         pulse.begin()
@@ -135,6 +136,11 @@ final class DiskThread {
         }
         let damages = queue.takeDamages()
         if !damages.isEmpty { replies.post(.damaged(damages)) }
+    }
+
+    private func tellFailures() {
+        let failures = queue.takeFailures()
+        if !failures.isEmpty { replies.post(.failed(failures)) }
     }
 
     /// Tells of cursors that moved by themselves, before anything is told of what was read behind them.

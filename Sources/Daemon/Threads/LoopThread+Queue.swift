@@ -14,9 +14,6 @@ extension LoopThread {
         if newSnapshot.cursorsFailing != old.cursorsFailing {
             tell(.cursors(areDurable: !newSnapshot.cursorsFailing))
         }
-        if newSnapshot.storage == .failing, let error = newSnapshot.lastError, error != old.lastError {
-            report(error)
-        }
         switch (newSnapshot.storage, storageFailedSince) {
         case (.failing, nil): storageFailedSince = loop.now
         case (.good, .some(let since)):

@@ -168,6 +168,7 @@ final class LoopThread {
         case .readFailed(let destination, let id, let error):
             report(error)
             tell(.readFailed(destination: destination, read: id))
+        case .failed(let failures): for failure in failures { report(failure) }
         case .damaged(let damages): report(damages)
         case .moved(let moves): tell(.moved(moves))
         case .snapshot(let snapshot): took(snapshot)

@@ -20,6 +20,8 @@ package final class Export {
     /// The next event of the first of `logs`.
     private var nextSequence: UInt64?
     private let startsAtCursors: Bool
+    /// What the start has found and no read has met yet.
+    private var known: [RecoveryReport.Damage]
 
     /// The events that some destination has not settled, or all that can be read.
     ///
@@ -29,7 +31,7 @@ package final class Export {
         queue = Queue(
             storage, QueueOptions(), [], inspection.format, lock: nil, randomBits: { 0 }, clock: { Clock.now })
         queue.recover(names: (try? storage.names(in: "")) ?? [], at: inspection.format.created)
-        _ = queue.takeDamages()
+        known = queue.recovery.damages
         startsAtCursors = !everything && inspection.cursors().isWhole
         logs = queue.logNames
     }
@@ -55,10 +57,23 @@ package final class Export {
             }
             nextSequence = chunk.sequences.upperBound + 1
             unreadable += lost.reduce(0) { $0 + UInt64($1.count) }
-            damages += queue.takeDamages().prefix(Self.mostDamages - damages.count).map { describe($0, log) }
+            note(queue.takeDamages() + takeKnown(lost, of: name), in: log)
             return chunk
         }
         return nil
+    }
+
+    /// Damage of the newest segments was found at the start already.
+    private func takeKnown(_ lost: [ClosedRange<UInt64>], of log: LogName) -> [RecoveryReport.Damage] {
+        let isLost = { (damage: RecoveryReport.Damage) in
+            damage.log == log && lost.contains { damage.sequences?.overlaps($0) ?? false }
+        }
+        defer { known.removeAll(where: isLost) }
+        return known.filter(isLost)
+    }
+
+    private func note(_ found: [RecoveryReport.Damage], in log: LogState) {
+        damages += found.prefix(Self.mostDamages - damages.count).map { describe($0, log) }
     }
 
     private func describe(_ damage: RecoveryReport.Damage, _ log: LogState) -> Verification.Damage {

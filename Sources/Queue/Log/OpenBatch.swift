@@ -62,6 +62,15 @@ package struct OpenBatch: Sendable {
         }
     }
 
+    /// Takes out the bytes of an event, which the batch keeps a place for.
+    mutating func makeHole(at place: Int) {
+        let start = lengths[..<place].reduce(0) { $0 + RecordLayout.size(ofEvent: Int($1)) }
+        let mask = records.loadLittleEndian(at: start + 28, as: UInt32.self)
+        records.storeLittleEndian(mask | RecordLayout.hole, at: start + 28)
+        let event = start + RecordLayout.headerSize
+        for index in event..<event + Int(lengths[place]) { records[index] = 0 }
+    }
+
     /// How many events it holds.
     package var count: Int { lengths.count }
 

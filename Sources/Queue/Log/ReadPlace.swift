@@ -60,6 +60,10 @@ struct ReadPlace {
                 chunk.note(context)
                 chunk.append(window.bytes, at: index, length: length, sequence: found, madeDurableAt: age)
                 sequence = found + 1
+            case .hole(let found):
+                guard found >= sequence else { continue }
+                chunk.dispose(of: found, as: .purged)
+                sequence = found + 1
             case .damaged(let found, let bytes):
                 guard found.upperBound >= sequence else { continue }
                 lose(found.clamped(to: sequence...end), bytes, &chunk)
@@ -113,7 +117,7 @@ struct ReadPlace {
         age = found.header.age
         guard found.header.last >= sequence else { return }
         records = RecordWalk(walk.window, found.header, at: found.offset)
-        let bytes = try walk.window.context(of: found.header, at: found.offset)?.bytes
+        let bytes = try walk.window.context(of: found.header, at: found.offset)
         context = bytes.flatMap { AcceptContext(decoding: $0) } ?? .unknown
     }
 
@@ -140,6 +144,11 @@ struct ReadPlace {
             if chunk.records.isEmpty { chunk.age = age }
             chunk.note(.unknown)
             chunk.append(walk.window.bytes, at: index, length: length, sequence: found, madeDurableAt: age)
+            sequence = found + 1
+        case .hole(let found):
+            self.search = search
+            guard found >= sequence else { break }
+            chunk.dispose(of: found, as: .purged)
             sequence = found + 1
         case .damaged(let found, let bytes):
             self.search = search
@@ -195,6 +204,8 @@ struct ChunkBuilder {
     /// Bytes of events that are aimed at.
     let limit: Int
     let expiry: Expiry
+    /// Events that are dead letters already.
+    let buried: Set<UInt64>
     var epoch: UInt64 = 0
     /// The age clock when its first event was made durable, in milliseconds.
     var age: UInt64 = 0
@@ -204,12 +215,15 @@ struct ChunkBuilder {
     private(set) var records: [Chunk.Record] = []
     private(set) var contexts: [AcceptContext] = []
     var lost: [Lost] = []
+    /// The last event that it may hold.
+    private(set) var end = UInt64.max
     /// What is not lost and not to be sent, in order.
     private var settled: [Disposition] = []
 
-    init(limit: Int, expiry: Expiry) {
+    init(limit: Int, expiry: Expiry, buried: Set<UInt64> = []) {
         self.limit = limit
         self.expiry = expiry
+        self.buried = buried
     }
 
     var isEmpty: Bool { records.isEmpty && lost.isEmpty && settled.isEmpty }
@@ -230,9 +244,10 @@ struct ChunkBuilder {
     mutating func append(
         _ source: borrowing [UInt8], at index: Int, length: Int, sequence: UInt64, madeDurableAt start: UInt64
     ) {
+        guard buried.isEmpty || !buried.contains(sequence) else { return dispose(of: sequence, as: .dead) }
         let timeToLive = source.loadLittleEndian(at: index + 24, as: UInt32.self)
         guard !expiry.isOver(madeDurableAt: start, timeToLive: timeToLive) else {
-            return settled.extend(.expired, sequence...sequence)
+            return dispose(of: sequence, as: .expired)
         }
         if records.isEmpty { firstExpires = expiry.end(madeDurableAt: start, timeToLive: timeToLive) }
         if bytes.count >= Self.fewBytes, bytes.capacity < limit {
@@ -250,10 +265,44 @@ struct ChunkBuilder {
                 context: contexts.count - 1))
     }
 
-    /// Takes over what another reader found of the lost events, if it is of the epoch of those that are there.
-    mutating func rescue(_ other: ChunkBuilder) {
-        guard records.isEmpty || other.epoch == epoch else { return }
-        epoch = other.epoch
+    /// Notes an event that is not to be sent.
+    mutating func dispose(of sequence: UInt64, as kind: Disposition.Kind) {
+        settled.extend(kind, sequence...sequence)
+    }
+
+    /// Takes over what another reader found of the lost events up to `end`; what has other ids than events before it is
+    /// left to the next chunk.
+    mutating func rescue(_ other: ChunkBuilder, of lost: ClosedRange<UInt64>, upTo end: UInt64) {
+        guard let first = other.first else { return }
+        if let own = records.first, !other.records.isEmpty, other.epoch != epoch {
+            guard own.sequence > first else { return cut(behind: first - 1) }
+            cut(behind: own.sequence - 1)
+        }
+        merge(other)
+        if end < lost.upperBound { cut(behind: end) }
+    }
+
+    /// The first event that is not lost.
+    private var first: UInt64? {
+        [records.first?.sequence, settled.first?.sequences.lowerBound].compactMap { $0 }.min()
+    }
+
+    /// Leaves out what comes behind an event.
+    private mutating func cut(behind end: UInt64) {
+        self.end = end
+        records.removeAll { $0.sequence > end }
+        settled = settled.compactMap { each in
+            guard each.sequences.lowerBound <= end else { return nil }
+            return Disposition(each.kind, each.sequences.lowerBound...min(each.sequences.upperBound, end))
+        }
+        lost = lost.compactMap { each in
+            guard each.sequences.lowerBound <= end else { return nil }
+            return each.only(each.sequences.lowerBound...min(each.sequences.upperBound, end))
+        }
+    }
+
+    private mutating func merge(_ other: ChunkBuilder) {
+        if !other.records.isEmpty { epoch = other.epoch }
         let start = bytes.count
         let firstContext = contexts.count
         bytes += other.bytes

@@ -15,10 +15,25 @@ package enum RecordLayout {
     package static let headerSize = 48
     package static let noWallTime = Int64.min
     package static let allDestinations: UInt32 = 0
+    /// The bit of the mask that tells a hole.
+    static let hole: UInt32 = 1 << 31
+
+    /// True where the record whose header begins at `index` is a hole.
+    static func isHole(_ bytes: borrowing [UInt8], at index: Int) -> Bool {
+        bytes.loadLittleEndian(at: index + 28, as: UInt32.self) & hole != 0
+    }
 
     /// What the checksums of a batch's records begin from.
     static func seed(segment: UInt64, number: UInt64, epoch: UInt64) -> UInt32 {
         UInt32(truncatingIfNeeded: segment ^ number ^ epoch)
+    }
+
+    /// The header of a hole of which nothing but its number is known.
+    static var emptyHole: [UInt8] {
+        var header = [UInt8](repeating: 0, count: headerSize)
+        header.storeLittleEndian(noWallTime, at: 16)
+        header.storeLittleEndian(hole, at: 28)
+        return header
     }
 
     /// Header, event and padding, in bytes.

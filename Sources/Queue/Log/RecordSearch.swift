@@ -26,7 +26,8 @@ struct RecordSearch {
     /// The sequence number of the next record, and where it is looked for.
     private(set) var sequence: UInt64
     private(set) var offset: Int
-    private var numbers: Range<UInt64>
+    /// The batches that the next record may be of, that of the newest record found first.
+    private(set) var numbers: Range<UInt64>
     private var patience: Int
 
     /// Looks in `range` of the file, from the batch `expected` on, for events up to `last`, in batches before number
@@ -73,8 +74,10 @@ struct RecordSearch {
             sequence = found.sequence
             return .damaged(first...found.sequence - 1, bytes: from..<offset)
         }
-        let step = RecordWalk.Step.record(
-            sequence: first, index: window.index(of: offset), length: found.length)
+        let index = window.index(of: offset)
+        let isHole = RecordLayout.isHole(window.bytes, at: index)
+        let step: RecordWalk.Step =
+            isHole ? .hole(sequence: first) : .record(sequence: first, index: index, length: found.length)
         sequence += 1
         offset += RecordLayout.size(ofEvent: found.length)
         return step

@@ -18,13 +18,15 @@ struct RecordWalk {
     private enum LengthTable {
         case unread
         case damaged
-        case good([UInt32])
+        case good([UInt64])
     }
 
     /// What the next record is.
     enum Step {
         /// A whole record: where it begins in the window, and the length of its event in bytes.
         case record(sequence: UInt64, index: Int, length: Int)
+        /// An event that was purged; its bytes are gone, so that it matters to nobody whether the rest is whole.
+        case hole(sequence: UInt64)
         /// Events that cannot be read, and where their bytes stand in the file.
         case damaged(ClosedRange<UInt64>, bytes: Range<Int>)
     }
@@ -39,7 +41,8 @@ struct RecordWalk {
 
     private var recordsEnd: Int { batchOffset + batch.recordsOffset + batch.recordBytes }
 
-    /// The next record, where all of it stands in `bytes`, which are the file's from `start` on, and it is whole.
+    /// The next record, where all of it stands in `bytes`, which are the file's from `start` on, and it is whole and no
+    /// hole.
     ///
     /// Nil anywhere else: `next` says what comes then.
     mutating func next(
@@ -49,7 +52,8 @@ struct RecordWalk {
         guard sequence <= batch.last, index >= 0,
             let length = Self.length(
                 ofRecordAt: index, in: bytes, before: min(bytes.count, recordsEnd - start), sequence,
-                seed: batch.recordSeed)
+                seed: batch.recordSeed),
+            !RecordLayout.isHole(bytes, at: index)
         else { return nil }
         defer {
             sequence += 1
@@ -77,17 +81,22 @@ struct RecordWalk {
     mutating func next() throws(Errno) -> Step? {
         guard sequence <= batch.last else { return nil }
         if let length = try wholeRecord(at: offset, sequence) {
-            let step = Step.record(sequence: sequence, index: window.index(of: offset), length: length)
-            sequence += 1
-            offset += RecordLayout.size(ofEvent: length)
-            return step
+            let index = window.index(of: offset)
+            let isHole = RecordLayout.isHole(window.bytes, at: index)
+            defer {
+                sequence += 1
+                offset += RecordLayout.size(ofEvent: length)
+            }
+            return isHole ? .hole(sequence: sequence) : .record(sequence: sequence, index: index, length: length)
         }
         let from = offset
         let first = sequence
-        if case .good(let lengths) = try lengthTable() {
-            let index = Int(sequence - batch.first)
-            offset = min(recordsEnd, offset + RecordLayout.size(ofEvent: Int(lengths[index])))
+        if case .good(let entries) = try lengthTable() {
+            let entry = entries[Int(sequence - batch.first)]
+            let length = Int(UInt32(truncatingIfNeeded: entry))
+            offset = min(recordsEnd, offset + RecordLayout.size(ofEvent: length))
             sequence += 1
+            if UInt32(entry >> 32) & RecordLayout.hole != 0 { return .hole(sequence: first) }
         } else {
             try search()
         }
@@ -140,7 +149,7 @@ struct RecordWalk {
                     table = .good(
                         (0..<batch.count).map {
                             window.bytes.loadLittleEndian(
-                                at: index + BatchHeader.tableEntrySize * $0, as: UInt32.self)
+                                at: index + BatchHeader.tableEntrySize * $0, as: UInt64.self)
                         })
                 }
             }
@@ -151,16 +160,25 @@ struct RecordWalk {
 
 extension SegmentWindow {
     /// The bytes of a batch's accept context, from whichever copy is whole; nil where neither is.
-    func context(of batch: BatchHeader, at batchOffset: Int) throws(Errno) -> (bytes: [UInt8], isFirstCopy: Bool)? {
+    func context(of batch: BatchHeader, at batchOffset: Int) throws(Errno) -> [UInt8]? {
         for place in [BatchHeader.size, batch.contextCopyOffset] where batch.contextLength > 0 {
-            let from = batchOffset + place
-            guard try load(from..<from + batch.contextLength) == batch.contextLength else { continue }
-            let index = index(of: from)
-            let range = index..<index + batch.contextLength
-            if CRC32C.of(bytes, in: range) == batch.contextCRC {
-                return (Array(bytes[range]), place == BatchHeader.size)
-            }
+            if let bytes = try context(of: batch, in: batchOffset + place) { return bytes }
         }
         return nil
+    }
+
+    /// True where both copies of a batch's accept context are whole.
+    func hasBothContexts(of batch: BatchHeader, at batchOffset: Int) throws(Errno) -> Bool {
+        for place in [BatchHeader.size, batch.contextCopyOffset] where batch.contextLength > 0 {
+            if try context(of: batch, in: batchOffset + place) == nil { return false }
+        }
+        return true
+    }
+
+    private func context(of batch: BatchHeader, in place: Int) throws(Errno) -> [UInt8]? {
+        let range = place..<place + batch.contextLength
+        guard try load(range) == range.count else { return nil }
+        let bytes = Array(bytes[index(of: place)..<index(of: range.upperBound)])
+        return CRC32C.of(bytes.span) == batch.contextCRC ? bytes : nil
     }
 }

@@ -46,7 +46,7 @@ struct SegmentScan {
         let hasBothEnds: Bool
         /// Both stand there, though bytes of one may have changed: it was written to its end.
         let isComplete: Bool
-        /// Its context and its table can be read where they stand first.
+        /// Both copies of its context and its table can be read.
         let isIntact: Bool
         let lastGood: UInt64
         let bad: [(sequences: ClosedRange<UInt64>, bytes: Range<Int>)]
@@ -132,7 +132,9 @@ struct SegmentScan {
             switch step {
             case .record(let sequence, let index, _):
                 salvaged += 1
+                events.insert(contentsOf: sequence..<sequence + 1)
                 noteKey(at: index, EventID(epoch: search.epoch, sequence: sequence))
+            case .hole: salvaged += 1
             case .damaged(let sequences, let bytes):
                 let kind: RecoveryReport.Damage.Kind = try lastByte(in: bytes) == nil ? .lostWrite : .corrupted
                 note(wasAcknowledged || salvaged > before ? kind : .tornTail, bytes, sequences)
@@ -148,7 +150,11 @@ struct SegmentScan {
             switch step {
             case .record(let sequence, let index, _):
                 salvaged += 1
+                events.insert(contentsOf: sequence..<sequence + 1)
                 noteKey(at: index, EventID(epoch: search.epoch, sequence: sequence))
+                last = max(last, sequence)
+                validEnd = search.offset
+            case .hole(let sequence):
                 last = max(last, sequence)
                 validEnd = search.offset
             case .damaged(let sequences, let bytes): note(.corrupted, bytes, sequences)
@@ -174,6 +180,8 @@ struct SegmentScan {
             case .record(let sequence, let index, _):
                 lastGood = sequence
                 noteKey(at: index, EventID(epoch: header.epoch, sequence: sequence))
+            case .hole(let sequence):
+                lastGood = sequence
             case .damaged(let sequences, let bytes):
                 bad.append((sequences, bytes))
             }
@@ -188,10 +196,10 @@ struct SegmentScan {
         let isComplete: Bool
         if hasBothEnds { isComplete = true } else { isComplete = try resembles(header, at: otherEnd) }
         let tableIsGood = try records.tableIsGood()
-        let context = try window.context(of: header, at: found.offset)
         return Pending(
             found: found, hasBothEnds: hasBothEnds, isComplete: isComplete,
-            isIntact: context?.isFirstCopy == true && tableIsGood, lastGood: lastGood, bad: bad)
+            isIntact: try window.hasBothContexts(of: header, at: found.offset) && tableIsGood, lastGood: lastGood,
+            bad: bad)
     }
 
     /// True where a header stands of which few bytes have changed, as no write that was cut off leaves it.
@@ -215,7 +223,7 @@ struct SegmentScan {
                 note(try lastByte(in: bytes) == nil ? .lostWrite : .corrupted, bytes, sequences)
             }
         }
-        if batch.bad.isEmpty, !(batch.hasBothEnds && batch.isIntact) {
+        if batch.bad.isEmpty, !isTorn, !(batch.hasBothEnds && batch.isIntact) {
             note(.repaired, batch.found.offset..<batch.found.end, nil)
         }
         if !batch.hasBothEnds || !batch.bad.isEmpty {

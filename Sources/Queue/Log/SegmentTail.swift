@@ -27,7 +27,7 @@ struct SegmentTail {
         while let found = try walk.next() {
             let header = found.header
             (newest, end) = (header, found.end)
-            let encoded = try window.context(of: header, at: found.offset)?.bytes
+            let encoded = try window.context(of: header, at: found.offset)
             let context = encoded.flatMap { AcceptContext(decoding: $0) } ?? .unknown
             var records = RecordWalk(window, header, at: found.offset)
             isNewBatch = true
@@ -46,17 +46,32 @@ struct SegmentTail {
         _ step: RecordWalk.Step, _ header: BatchHeader, _ epoch: UInt64, _ context: AcceptContext,
         _ bytes: borrowing [UInt8], _ end: UInt64
     ) {
-        guard case .record(let sequence, let index, let length) = step, sequence <= end else { return }
+        let sequence: UInt64
+        switch step {
+        case .record(let found, _, _): sequence = found
+        case .hole(let found): sequence = found
+        case .damaged: return
+        }
+        guard sequence <= end else { return }
         if sequence != (last ?? 0) + 1 { batches.removeAll() }
-        let isTaken =
-            !isNewBatch && !batches.isEmpty && batches[batches.count - 1].append(record: bytes, at: index, length: length)
-        if !isTaken {
+        if isNewBatch || batches.isEmpty || !batches[batches.count - 1].append(step, bytes) {
             var batch = OpenBatch(log: log, context: context)
             batch.origin = OpenBatch.Origin(epoch: epoch, wall: header.wall, age: header.age)
-            _ = batch.append(record: bytes, at: index, length: length)
+            _ = batch.append(step, bytes)
             batches.append(batch)
         }
         isNewBatch = false
         last = sequence
+    }
+}
+
+extension OpenBatch {
+    /// Adds a record of another batch, or a hole in its place; false where it has no room.
+    fileprivate mutating func append(_ step: RecordWalk.Step, _ bytes: borrowing [UInt8]) -> Bool {
+        switch step {
+        case .record(_, let index, let length): return append(record: bytes, at: index, length: length)
+        case .hole: return append(record: RecordLayout.emptyHole, at: 0, length: 0)
+        case .damaged: return true
+        }
     }
 }

@@ -54,3 +54,22 @@ final class Quarantine {
         return true
     }
 }
+
+extension Quarantine {
+    /// Removes the copies of a stretch of a segment that was purged; durably.
+    func remove(segment: UInt64, in range: Range<Int>) throws(QueueError) {
+        let prefix = Hexadecimal.digits(segment).text + "-"
+        for (name, size) in files.sorted(by: { $0.key < $1.key }) where name.hasPrefix(prefix) {
+            guard let offset = Int(name.dropFirst(prefix.count).dropLast(".bin".count)),
+                range.overlaps(offset..<offset + max(size, 1)), size > 0
+            else { continue }
+            try storage.unlinkIfThere(Self.folder + "/" + name)
+            try storage.attempt(.synchronise, Self.folder) { () throws(Errno) in
+                try storage.synchroniseDirectory(Self.folder)
+            }
+            // It stays known, so that the damage is not named again.
+            files[name] = 0
+            bytes -= roundedUp(size, to: 4_096)
+        }
+    }
+}

@@ -32,6 +32,26 @@ package protocol Storage: AnyObject {
     func space() throws(Errno) -> StorageSpace
 }
 
+extension Storage {
+    /// Runs a call on a file and says, should it fail, which.
+    func attempt<Value>(
+        _ operation: QueueError.Operation, _ path: String, at offset: Int = 0, _ body: () throws(Errno) -> Value
+    ) throws(QueueError) -> Value {
+        do throws(Errno) {
+            return try body()
+        } catch {
+            throw .failed(operation, path: path.isEmpty ? root : root + "/" + path, offset: offset, error)
+        }
+    }
+
+    /// Removes a file's name; nothing where it is gone already.
+    func unlinkIfThere(_ path: String) throws(QueueError) {
+        try attempt(.unlink, path) { () throws(Errno) in
+            do throws(Errno) { try unlink(path) } catch  where error == .noEntry {}
+        }
+    }
+}
+
 /// How a file is opened.
 package enum StorageMode: Sendable, Equatable {
     case readOnly

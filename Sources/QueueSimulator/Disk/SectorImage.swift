@@ -69,9 +69,6 @@ struct SectorImage {
         reverted = [:]
     }
 
-    /// A process ends before anything came of what was reverted; the disk keeps it.
-    mutating func keepReverted() { reverted = [:] }
-
     /// The power goes: of each sector one of the versions since the last sync stays.
     mutating func crash<Random: RandomNumberGenerator>(_ random: inout Random) {
         if visible.count > durable.count, Bool.random(using: &random) { Self.grow(&durable, to: visible.count) }

@@ -4,10 +4,7 @@ extension SimulatedDisk {
     /// Ends the process that has the disk and heals what was failing; the next one finds what `end` leaves.
     package func restart(after end: End) {
         if end == .powerCut { loseUnsynced() }
-        for node in nodes.values {
-            node.lockedBy = nil
-            node.image.keepReverted()
-        }
+        for node in nodes.values { node.lockedBy = nil }
         hasCrashed = false
         crashStep = nil
         failingSyncs = 0

@@ -4,7 +4,7 @@ internal import Queue
 /// The model on its own disk, as `QueueScenario` drives it.
 final class ModelSubject: QueueUnderTest {
     static let traits = QueueTraits(
-        mostResent: ModelQueue.window + 2 * 8, namesDamage: false)
+        mostResent: ModelQueue.window + 2 * 8, namesDamage: false, trustsStarts: false)
 
     private let disk: ModelDisk
     private let variant: Variant?

@@ -7,7 +7,7 @@ internal import Time
 
 /// The real queue on the simulated disk.
 final class RealQueue: QueueUnderTest {
-    static let traits = QueueTraits(mostResent: nil, namesDamage: true)
+    static let traits = QueueTraits(mostResent: nil, namesDamage: true, trustsStarts: true)
     static let logNames: [LogName] = [.urgent, .normal, .consent("ads")]
     static let destinationNames = ["first", "second", "third"]
     /// Failed reads after which bytes count as damaged; one more try tells.
@@ -149,11 +149,29 @@ final class RealQueue: QueueUnderTest {
         queue.settle(destination: Self.destinationNames[destination], log: Self.logNames[log], runs)
     }
 
-    func bury(_ destination: Int, _ log: Int, _ item: SentItem) -> Bool { false }
+    func bury(_ destination: Int, _ log: Int, _ item: SentItem) -> Bool {
+        let letter = DeadLetter(
+            destination: Self.destinationNames[destination], log: Self.logNames[log],
+            id: EventID(epoch: item.epoch, sequence: UInt64(item.sequence)), event: EventBytes.make(item.token),
+            acceptedAt: WallTime(milliseconds: 5_000), status: 400, attempts: 1, at: WallTime(milliseconds: 9_000),
+            detail: [])
+        return attempt { () throws(QueueError) in try queue.bury([letter]) }
+    }
 
-    func purge(_ sequences: ClosedRange<Int>, of log: Int, epochs: [UInt64]) -> Bool { false }
+    func purge(_ sequences: ClosedRange<Int>, of log: Int, epochs: [UInt64]) -> Bool {
+        let ids = zip(sequences, epochs).map { EventID(epoch: $1, sequence: UInt64($0)) }
+        return attempt { () throws(QueueError) in _ = try queue.purge(ids: ids) }
+    }
 
-    func purge(_ log: Int) -> Bool { false }
+    func purge(_ log: Int) -> Bool {
+        attempt { () throws(QueueError) in _ = try queue.purge(log: Self.logNames[log]) }
+    }
+
+    /// True where a call came to its end and did not fail.
+    private func attempt(_ body: () throws(QueueError) -> Void) -> Bool {
+        do throws(QueueError) { try body() } catch { return false }
+        return !disk.hasCrashed
+    }
 
     func squeeze(_ log: Int) -> Set<Int> {
         roomBefore = disk.capacity
@@ -172,8 +190,7 @@ final class RealQueue: QueueUnderTest {
     func use(_ destinations: [Int]) { queue.use(destinations: destinations.map { Self.destinationNames[$0] }) }
 
     func synchroniseCursors() -> Bool {
-        do throws(QueueError) { try queue.synchroniseCursors() } catch { return false }
-        return !disk.hasCrashed
+        attempt { () throws(QueueError) in try queue.synchroniseCursors() }
     }
 
     func housekeep(slices: Int, at now: Int) {
@@ -199,7 +216,11 @@ final class RealQueue: QueueUnderTest {
             queued: accepted(log) + 1 - Int(state.low))
     }
 
-    func letters(_ destination: Int, _ log: Int) -> Set<Int> { [] }
+    func letters(_ destination: Int, _ log: Int) -> Set<Int> {
+        let name = Self.logNames[log]
+        let listed = queue.deadLetters(of: Self.destinationNames[destination], limit: .max)
+        return Set(listed.lazy.filter { $0.name.log == name }.map { Int($0.name.sequence) })
+    }
 
     func takeMoves() -> [Move] {
         queue.takeMoves().compactMap { move in

@@ -159,7 +159,7 @@ extension QueueScenario {
         guard epochs.count == range.count else { return }
         note("  log \(log): \(range)")
         let places = range.map { Truth.Place(log: log, sequence: $0) }
-        truth.purgeAsked.formUnion(places)
+        truth.purge(places)
         cancelRequests(of: log)
         guard queue.purge(range, of: log, epochs: epochs), !queue.hasCrashed else { return }
         truth.purged.formUnion(places)
@@ -171,7 +171,7 @@ extension QueueScenario {
         let accepted = queue.accepted(log)
         guard accepted > 0 else { return }
         let places = (1...accepted).map { Truth.Place(log: log, sequence: $0) }
-        truth.purgeAsked.formUnion(places)
+        truth.purge(places)
         cancelRequests(of: log)
         guard queue.purge(log), !queue.hasCrashed else { return }
         truth.purged.formUnion(places)

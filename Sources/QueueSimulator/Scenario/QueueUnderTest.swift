@@ -70,6 +70,8 @@ struct QueueTraits {
     let mostResent: Int?
     /// What is quarantined is named in the report of the start or after the read.
     let namesDamage: Bool
+    /// A start makes durable what it has read, though a sync of it failed before the last process ended.
+    let trustsStarts: Bool
 }
 
 /// How many logs and destinations there are.

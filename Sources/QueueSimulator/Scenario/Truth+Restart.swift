@@ -83,6 +83,7 @@ extension Truth {
             accounts[pair] = nil
             return
         }
+        if found.low <= account.low { drop(pair, &account, until: found.ledger, at: found.low) }
         let isKnown =
             found.low >= account.base.low && found.low <= account.low && found.ledger == account.ledger(at: found.low)
             && found.origin == account.base.origin

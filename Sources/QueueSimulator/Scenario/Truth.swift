@@ -67,6 +67,8 @@ struct Truth {
     /// Dead letters that were asked for, and those known to be durable.
     var lettersAsked = Set<Delivery>()
     var letters = Set<Delivery>()
+    /// Letters of events that an operator has asked to purge: those that were counted dead count as purged.
+    var lettersDropped = Set<Delivery>()
     /// What a collector answered with 2xx.
     var taken = Set<Delivery>()
     var injuries: [Injury] = []
@@ -228,7 +230,6 @@ extension Truth {
     mutating func check(_ queue: some QueueUnderTest) throws(Violation) {
         var accepted: [Int: Int] = [:]
         for (pair, account) in accounts {
-            accounts[pair]?.writtenLow = account.low
             guard let cursor = queue.cursor(pair.destination, pair.log) else {
                 try require(account.base.low == 1 && account.fates.isEmpty, "\(pair) has no cursor")
                 continue
@@ -240,8 +241,35 @@ extension Truth {
                 "\(pair): accepted \(total) is not the sum of \(cursor)")
             try require(cursor.low - 1 == cursor.origin + Int(cursor.ledger.total), "\(pair): \(cursor) is no sum")
             try require(cursor.low == account.low, "\(pair): low \(cursor.low), not \(account.low)")
+            var account = account
+            drop(pair, &account, until: cursor.ledger, at: account.low)
+            accounts[pair] = account
+            accounts[pair]?.writtenLow = account.low
             try require(cursor.ledger == account.ledger, "\(pair): \(cursor.ledger), not \(account.ledger)")
         }
+    }
+
+    /// An operator has asked to purge events: their letters may go, and count as purged.
+    mutating func purge(_ places: [Place]) {
+        purgeAsked.formUnion(places)
+        let asked = Set(places)
+        let gone = letters.filter { asked.contains(Place(log: $0.pair.log, sequence: $0.sequence)) }
+        letters.subtract(gone)
+        for delivery in lettersAsked where asked.contains(Place(log: delivery.pair.log, sequence: delivery.sequence)) {
+            lettersDropped.insert(delivery)
+        }
+    }
+
+    /// Counts letters of purged events as purged, the oldest first, until the ledger at a place is as it was found.
+    func drop(_ pair: Pair, _ account: inout Account, until ledger: Ledger, at low: Int) {
+        guard account.ledger(at: low) != ledger, !lettersDropped.isEmpty else { return }
+        for index in account.fates.indices.prefix(low - account.base.low) where account.fates[index] == .dead {
+            let delivery = Delivery(pair: pair, sequence: account.base.low + index)
+            guard lettersDropped.contains(delivery) else { continue }
+            account.fates[index] = .purged
+            if account.ledger(at: low) == ledger { break }
+        }
+        account.ledger = account.ledger(at: account.low)
     }
 
     /// A sync of the cursors has returned.

@@ -158,11 +158,11 @@ extension NoticeKind {
                 """
         ),
         .storageFailed: NoticeEntry(
-            priority: .error, distinguishedBy: [.file],
-            text: "The queue cannot be written: @UPLINK_DETAIL@[, @UPLINK_FILE@][ at @UPLINK_OFFSET@]",
+            priority: .error, distinguishedBy: [.errno],
+            text: "The disk reports an error: @UPLINK_DETAIL@[, @UPLINK_FILE@][ at @UPLINK_OFFSET@]",
             meaning: """
-                New events are refused with 503 and a time to retry; nothing accepted is lost. It is tried again by \
-                itself.
+                It is tried again by itself, elsewhere on the disk. While that fails, too, new events are refused \
+                with 503 and a time to retry. Nothing accepted is lost.
                 """,
             action: "Look for a full, read-only or failing file system (`df`, `dmesg`)."
         ),

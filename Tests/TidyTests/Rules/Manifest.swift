@@ -4,7 +4,7 @@ struct Manifest {
     private(set) var modules: [String: [String]] = [:]
     /// Targets in other languages.
     private(set) var others: [String] = []
-    /// Test targets.
+    /// Test targets, and fuzzers.
     private(set) var tests: [String] = []
 
     init(_ text: String) {
@@ -16,7 +16,7 @@ struct Manifest {
             switch word.text {
             case "module" where !isMember: modules[name] = Array(strings.dropFirst())
             case "executableTarget": modules[name] = Array(strings.dropFirst())
-            case "tests" where !isMember: tests.append(name)
+            case "tests" where !isMember, "fuzzer" where !isMember: tests.append(name)
             case "target" where isMember, "systemLibrary": others.append(name)
             default: break
             }

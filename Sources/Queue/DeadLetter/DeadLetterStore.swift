@@ -1,0 +1,263 @@
+internal import Bytes
+internal import Posix
+
+/// The folder `dead`: the dead letters of all destinations, a file each, so that damage to one costs one.
+///
+/// What there is comes from the names; no letter is read at the start.
+final class DeadLetterStore {
+    static let folder = "dead"
+    /// There are no more, however small they are.
+    private static let maximumLetters = 65_536
+    private static let page = 4_096
+
+    /// How far a letter has come.
+    enum Stage {
+        case waiting
+        /// To be sent again.
+        case retried
+        /// Delivered; its file says so, the cursor does not yet.
+        case delivered
+        /// Delivered and counted; its file is to go once the cursor is durable.
+        case counted
+        /// Its file is gone, which is perhaps not durable; the cursor has not counted it yet.
+        case unlinked
+    }
+
+    private struct Shelf {
+        var letters: [UInt64: (stage: Stage, room: Int)] = [:]
+        var newest: UInt64 = 0
+    }
+
+    private let storage: any Storage
+    private let seal: UInt32
+    private var shelves: [Queue.CursorKey: Shelf] = [:]
+    private var folders: Set<String> = []
+    /// Destinations whose folder could not be listed, so that it is not known what there is; nil: none could.
+    private var unlisted: Set<String>? = []
+    private var count = 0
+    private var letterBytes = 0
+    /// Letters that are delivered, counted or unlinked.
+    private(set) var unfinished: Set<DeadLetterName> = []
+
+    init(_ storage: any Storage, seal: UInt32) {
+        self.storage = storage
+        self.seal = seal
+    }
+
+    /// What it takes on disk, bytes.
+    var bytes: Int { letterBytes + folders.count * Self.page }
+}
+
+// MARK: What there is
+
+extension DeadLetterStore {
+    /// All cursors that have letters.
+    var keys: [Queue.CursorKey] { Array(shelves.keys) }
+
+    func stage(of name: DeadLetterName) -> Stage? { shelves[Self.key(name)]?.letters[name.sequence]?.stage }
+
+    /// The letters of a destination and log of which `include` is true.
+    func names(of key: Queue.CursorKey, where include: (UInt64, Stage) -> Bool) -> [DeadLetterName] {
+        guard let shelf = shelves[key] else { return [] }
+        return shelf.letters.compactMap { sequence, letter in
+            guard include(sequence, letter.stage) else { return nil }
+            return DeadLetterName(destination: key.destination, log: key.log, sequence: sequence)
+        }
+    }
+
+    /// Letters from a sequence number on, which no cursor has passed.
+    func pending(_ key: Queue.CursorKey, from low: UInt64) -> Set<UInt64> {
+        guard let shelf = shelves[key], shelf.newest >= low else { return [] }
+        return Set(shelf.letters.lazy.filter { $0.key >= low && $0.value.stage == .waiting }.map(\.key))
+    }
+
+    /// False where letters may be there that are not known.
+    func isListed(_ destination: String) -> Bool { unlisted.map { !$0.contains(destination) } ?? false }
+
+    private static func key(_ name: DeadLetterName) -> Queue.CursorKey {
+        Queue.CursorKey(destination: name.destination, log: name.log)
+    }
+
+    private func enter(_ name: DeadLetterName, _ stage: Stage, room: Int) {
+        forget(name)
+        var shelf = shelves.removeValue(forKey: Self.key(name)) ?? Shelf()
+        shelf.letters[name.sequence] = (stage, room)
+        shelf.newest = max(shelf.newest, name.sequence)
+        shelves[Self.key(name)] = shelf
+        letterBytes += room
+        count += 1
+    }
+
+    func set(_ name: DeadLetterName, to stage: Stage) {
+        guard shelves[Self.key(name)]?.letters[name.sequence] != nil else { return }
+        shelves[Self.key(name)]?.letters[name.sequence]?.stage = stage
+        switch stage {
+        case .waiting, .retried: unfinished.remove(name)
+        case .delivered, .counted, .unlinked: unfinished.insert(name)
+        }
+    }
+
+    /// Lets go of a letter whose file is gone.
+    func forget(_ name: DeadLetterName) {
+        unfinished.remove(name)
+        guard let letter = shelves[Self.key(name)]?.letters.removeValue(forKey: name.sequence) else { return }
+        letterBytes -= letter.room
+        count -= 1
+        if shelves[Self.key(name)]?.letters.isEmpty == true { shelves[Self.key(name)] = nil }
+    }
+}
+
+// MARK: The start
+
+extension DeadLetterStore {
+    /// Lists what there is, and removes what a run that was killed had not finished writing.
+    func load(_ report: inout RecoveryReport) {
+        do throws(QueueError) {
+            let names = try list(Self.folder)
+            guard let names else { return }
+            folders.insert(Self.folder)
+            for destination in names {
+                let path = Self.folder + "/" + destination
+                guard LogName.isCategory(destination), (try? storage.status(of: path))?.kind == .directory else {
+                    report.strays.append(path)
+                    continue
+                }
+                folders.insert(path)
+                do throws(QueueError) {
+                    for text in try list(path) ?? [] { take(text, of: destination, &report) }
+                } catch {
+                    unlisted?.insert(destination)
+                    report.failures.append(error)
+                }
+            }
+        } catch {
+            unlisted = nil
+            report.failures.append(error)
+        }
+    }
+
+    private func list(_ folder: String) throws(QueueError) -> [String]? {
+        do throws(QueueError) {
+            return try storage.attempt(.list, folder) { () throws(Errno) in try storage.names(in: folder) }
+        } catch {
+            if case .failed(_, _, _, .noEntry) = error { return nil }
+            throw error
+        }
+    }
+
+    private func take(_ text: String, of destination: String, _ report: inout RecoveryReport) {
+        let path = Self.folder + "/" + destination + "/" + text
+        let suffix = DeadLetterName.newSuffix
+        if text.hasSuffix(suffix),
+            DeadLetterName.read(text.dropLast(suffix.count) + ".letter", of: destination) != nil
+        {
+            return (try? storage.unlink(path)) ?? ()
+        }
+        guard let (name, state) = DeadLetterName.read(text, of: destination),
+            let status = try? storage.status(of: path), status.kind == .regular
+        else { return report.strays.append(path) }
+        // A letter that came back from its retry may have left that behind.
+        switch (stage(of: name), state) {
+        case (.waiting, _): return (try? storage.unlink(path)) ?? ()
+        case (.delivered, _): try? storage.unlink(name.path(.done))
+        default: break
+        }
+        enter(name, .waiting, room: roundedUp(status.size, to: Self.page))
+        switch state {
+        case .letter: break
+        case .retry: set(name, to: .retried)
+        case .done: set(name, to: .delivered)
+        }
+    }
+}
+
+// MARK: Files
+
+extension DeadLetterStore {
+    /// Writes letters, which are durable when it returns, and may take `limit` bytes with those that are there.
+    ///
+    /// - Throws: `deadLettersFull`, or `failed`; then none of them is there.
+    func add(_ letters: [DeadLetter], limit: UInt64) throws(QueueError) {
+        let images = letters.map { $0.encode(seal: seal) }
+        let grown = images.reduce(0) { $0 + roundedUp($1.count, to: Self.page) }
+        guard UInt64(letterBytes + grown) <= limit, count + letters.count <= Self.maximumLetters else {
+            throw .deadLettersFull(bytes: UInt64(letterBytes), limit: limit)
+        }
+        let destinations = Set(letters.map(\.name.folder)).sorted()
+        for folder in [Self.folder] + destinations { try make(folder) }
+        do throws(QueueError) {
+            for (letter, image) in zip(letters, images) { try write(letter.name, image) }
+            try synchronise(destinations)
+        } catch {
+            for letter in letters where stage(of: letter.name) != .waiting {
+                for path in [letter.name.newPath, letter.name.path(.letter)] { try? storage.unlink(path) }
+            }
+            throw error
+        }
+        for (letter, image) in zip(letters, images) {
+            if stage(of: letter.name) == .retried { try? storage.unlink(letter.name.path(.retry)) }
+            enter(letter.name, .waiting, room: roundedUp(image.count, to: Self.page))
+        }
+    }
+
+    private func write(_ name: DeadLetterName, _ image: [UInt8]) throws(QueueError) {
+        try storage.unlinkIfThere(name.newPath)
+        try storage.attempt(.write, name.newPath) { () throws(Errno) in
+            let file = try storage.open(name.newPath, .createNew)
+            try file.write(image, in: 0..<image.count, at: 0)
+            try file.synchroniseData()
+            try storage.rename(name.newPath, to: name.path(.letter))
+        }
+    }
+
+    private func make(_ folder: String) throws(QueueError) {
+        guard !folders.contains(folder) else { return }
+        let parent = folder == Self.folder ? "" : Self.folder
+        try storage.attempt(.create, folder) { () throws(Errno) in
+            do throws(Errno) { try storage.createDirectory(folder) } catch  where error == .exists {}
+            try storage.synchroniseDirectory(parent)
+        }
+        folders.insert(folder)
+    }
+
+    func synchronise(_ folders: [String]) throws(QueueError) {
+        for folder in folders {
+            try storage.attempt(.synchronise, folder) { () throws(Errno) in try storage.synchroniseDirectory(folder) }
+        }
+    }
+
+    /// Gives a letter's file the name of another state.
+    func rename(_ name: DeadLetterName, from old: DeadLetterName.State, to new: DeadLetterName.State) throws(QueueError)
+    {
+        try storage.attempt(.rename, name.path(old)) { () throws(Errno) in
+            try storage.rename(name.path(old), to: name.path(new))
+        }
+    }
+
+    /// Removes a letter's file, whatever its state; not durably.
+    func unlink(_ name: DeadLetterName) throws(QueueError) {
+        for state in [DeadLetterName.State.letter, .retry, .done] { try storage.unlinkIfThere(name.path(state)) }
+    }
+
+    /// Reads a letter; nil where there is none.
+    ///
+    /// - Throws: `damagedLetter` where it is not whole, `failed` where the disk gives an error.
+    func read(_ name: DeadLetterName) throws(QueueError) -> DeadLetter? {
+        let state: DeadLetterName.State
+        switch stage(of: name) {
+        case .waiting: state = .letter
+        case .retried: state = .retry
+        default: return nil
+        }
+        let path = name.path(state)
+        let bytes = try storage.attempt(.read, path) { () throws(Errno) in
+            var bytes: [UInt8] = []
+            _ = try storage.open(path, .readOnly).read(upTo: DeadLetter.maximumBytes, at: 0, into: &bytes)
+            return bytes
+        }
+        guard let letter = DeadLetter(bytes, seal: seal), letter.name == name else {
+            throw .damagedLetter(path: storage.root + "/" + path)
+        }
+        return letter
+    }
+}

@@ -1,0 +1,218 @@
+extension Queue {
+    /// One letter of a listing.
+    package struct ListedLetter: Sendable, Equatable {
+        package let name: DeadLetterName
+        /// True where it is to be sent again.
+        package let isRetried: Bool
+    }
+
+    /// Keeps events that their destinations refused for good; durable when it returns.
+    ///
+    /// To be followed by `settle`, which counts them as dead whatever it is told; until then `read` gives them as
+    /// dead. A letter whose event its destination has settled already is left out, but one that was to be sent again
+    /// takes the place of the old one.
+    ///
+    /// - Throws: `deadLettersFull` where a tenth of the queue's size is not enough, `failed`; then none is kept.
+    package func bury(_ letters: [DeadLetter]) throws(QueueError) {
+        try completeStart()
+        let fresh = letters.filter { letter in
+            let low = cursor(destination: letter.destination, log: letter.log)?.low
+            return low.map { letter.id.sequence >= $0 } ?? false || deadLetters.stage(of: letter.name) == .retried
+        }
+        guard !fresh.isEmpty else { return }
+        try deadLetters.add(fresh, limit: options.maximumBytes / 10)
+    }
+
+    /// The dead letters of a destination, or of all, in order; at most `limit` of them, behind `name`.
+    package func deadLetters(
+        of destination: String? = nil, after name: DeadLetterName? = nil, limit: Int
+    ) -> [ListedLetter] {
+        let keys = deadLetters.keys.filter { destination == nil || $0.destination == destination }
+        let names = keys.flatMap { deadLetters.names(of: $0) { $1 == .waiting || $1 == .retried } }
+        let wanted = names.filter { one in name.map { $0 < one } ?? true }.sorted().prefix(limit)
+        return wanted.map { ListedLetter(name: $0, isRetried: deadLetters.stage(of: $0) == .retried) }
+    }
+
+    /// Reads a dead letter; nil where there is none.
+    ///
+    /// - Throws: `damagedLetter`, which leaves it where it is, counted as dead; `failed`.
+    package func deadLetter(_ name: DeadLetterName) throws(QueueError) -> DeadLetter? { try deadLetters.read(name) }
+
+    /// Throws dead letters away, for good when it returns, and counts them as purged; how many they were.
+    ///
+    /// Those that their cursor has not passed yet stay, as do those that are not there.
+    package func drop(_ names: [DeadLetterName]) throws(QueueError) -> UInt64 {
+        try remove(settled(names) { $0 == .waiting || $0 == .retried })
+    }
+
+    /// Has dead letters sent again: they count as queued until `resolve`, or `bury` again; how many they were.
+    package func retry(_ names: [DeadLetterName]) throws(QueueError) -> UInt64 {
+        try completeStart()
+        let wanted = settled(names) { $0 == .waiting }
+        for name in wanted {
+            try deadLetters.rename(name, from: .letter, to: .retry)
+            deadLetters.set(name, to: .retried)
+        }
+        try deadLetters.synchronise(Set(wanted.map(\.folder)).sorted())
+        return UInt64(wanted.count)
+    }
+
+    /// Counts letters that were sent again as delivered, durably, and lets them go.
+    package func resolve(_ names: [DeadLetterName]) throws(QueueError) {
+        try completeStart()
+        for name in settled(names, where: { $0 == .retried }) {
+            try deadLetters.rename(name, from: .retry, to: .done)
+            deadLetters.set(name, to: .delivered)
+        }
+        try finishLetters()
+    }
+
+    /// Those of the letters that their cursor has passed, and whose stage is a wanted one.
+    private func settled(
+        _ names: [DeadLetterName], where isWanted: (DeadLetterStore.Stage) -> Bool
+    ) -> [DeadLetterName] {
+        Set(names).sorted().filter { name in
+            guard let stage = deadLetters.stage(of: name), isWanted(stage) else { return false }
+            return cursor(destination: name.destination, log: name.log).map { name.sequence < $0.low } ?? true
+        }
+    }
+
+    /// Removes letters durably, whatever their stage; returns how many.
+    ///
+    /// One that its cursor has not passed leaves its event as it was before the letter.
+    func remove(_ names: [DeadLetterName]) throws(QueueError) -> UInt64 {
+        try completeStart()
+        // What was delivered must be counted first: after a crash it is told from what is removed by its number.
+        try finishLetters()
+        var failure: QueueError?
+        for name in names {
+            do throws(QueueError) {
+                try deadLetters.unlink(name)
+                deadLetters.set(name, to: .unlinked)
+            } catch {
+                failure = error
+                break
+            }
+        }
+        try finishLetters()
+        if let failure { throw failure }
+        return UInt64(names.count)
+    }
+
+    /// Counts the letters that were delivered or removed, and lets them go.
+    ///
+    /// Names first, then the cursor, then the files of those delivered: whichever of it a crash leaves undone, the next
+    /// start finds by the number of files (`reconcileLetters`).
+    func finishLetters() throws(QueueError) {
+        let names = deadLetters.unfinished.sorted()
+        guard !names.isEmpty else { return }
+        let folders = Set(names.map(\.folder)).sorted()
+        try deadLetters.synchronise(folders)
+        for name in names {
+            switch deadLetters.stage(of: name) {
+            case .delivered:
+                recount(name) { $0.delivered += 1 }
+                deadLetters.set(name, to: .counted)
+            case .unlinked:
+                recount(name) { $0.purged += 1 }
+                deadLetters.forget(name)
+            default: break
+            }
+        }
+        try synchroniseCursors()
+        let delivered = deadLetters.unfinished.sorted()
+        for name in delivered {
+            try deadLetters.unlink(name)
+            deadLetters.forget(name)
+        }
+        if !delivered.isEmpty { try deadLetters.synchronise(folders) }
+    }
+
+    /// Counts a letter that its cursor has passed as something else than dead.
+    private func recount(_ name: DeadLetterName, as change: (inout Ledger) -> Void) {
+        let key = CursorKey(destination: name.destination, log: name.log)
+        guard var cursor = cursors[key], name.sequence < cursor.state.low, cursor.state.ledger.dead > 0 else { return }
+        cursor.state.ledger.dead -= 1
+        change(&cursor.state.ledger)
+        cursor.slot = cursorFile.write(slot(key, cursor.state), at: cursor.slot)
+        cursors[key] = cursor
+    }
+
+    /// Has events that are buried disposed of as dead, whatever else became of them (rule 5).
+    func countingLetters(_ dispositions: [Disposition], _ key: CursorKey) -> [Disposition] {
+        guard let first = dispositions.first?.sequences.lowerBound else { return dispositions }
+        let low = max(first, cursors[key]?.state.low ?? 0)
+        let dead = deadLetters.pending(key, from: low).sorted()
+        guard !dead.isEmpty else { return dispositions }
+        var all: [Disposition] = []
+        for run in dispositions {
+            var next = run.sequences.lowerBound
+            for sequence in dead where run.sequences.contains(sequence) {
+                if next < sequence { all.extend(run.kind, next...sequence - 1) }
+                all.extend(.dead, sequence...sequence)
+                next = sequence + 1
+            }
+            if next <= run.sequences.upperBound { all.extend(run.kind, next...run.sequences.upperBound) }
+        }
+        return all
+    }
+
+    /// Letters that count as queued again.
+    func retried(_ key: CursorKey) -> UInt64 {
+        UInt64(deadLetters.names(of: key) { $1 == .retried }.count)
+    }
+}
+
+// MARK: The start
+
+extension Queue {
+    /// Lists the letters; a log goes as far as they do, so that their numbers are not given again.
+    func recoverLetters() {
+        deadLetters.load(&recovery)
+        for name in deadLetters.keys.flatMap({ deadLetters.names(of: $0) { _, _ in true } }).sorted() {
+            let log = state(of: name.log)
+            guard log.last < name.sequence else { continue }
+            // Only a letter that is whole says so: a name alone has no checksum.
+            guard (try? deadLetters.read(name)) != nil else {
+                deadLetters.forget(name)
+                recovery.strays.append(name.path(.letter))
+                continue
+            }
+            pass(log.last + 1...name.sequence, lostBy: log)
+        }
+    }
+
+    /// Makes the cursors count as many dead events as there are letters that they have passed.
+    func reconcileLetters() {
+        let known = cursors.sorted { ($0.key.destination, $0.key.log.text) < ($1.key.destination, $1.key.log.text) }
+        for (key, cursor) in known where deadLetters.isListed(key.destination) {
+            let low = cursor.state.low
+            let kept = UInt64(deadLetters.names(of: key) { $0 < low && $1 != .delivered }.count)
+            let delivered = deadLetters.names(of: key) { $1 == .delivered }
+            for name in delivered { deadLetters.set(name, to: .counted) }
+            var state = cursor.state
+            state.reconcile(letters: kept, delivered: UInt64(delivered.count))
+            guard state != cursor.state else { continue }
+            cursors[key] = Cursor(state: state, slot: cursorFile.write(slot(key, state), at: cursor.slot))
+        }
+    }
+}
+
+extension CursorState {
+    /// Takes over that there are so many letters below the cursor, and so many more that were delivered.
+    ///
+    /// What is counted as dead and has no file any more was delivered, as far as there are such letters, or removed by
+    /// somebody. Letters that are not counted lie before a cursor that was lost, or were put back.
+    fileprivate mutating func reconcile(letters: UInt64, delivered: UInt64) {
+        let gone = ledger.dead > letters ? ledger.dead - letters : 0
+        ledger.dead -= gone
+        ledger.delivered += min(gone, delivered)
+        ledger.purged += gone - min(gone, delivered)
+        let before = min(letters - ledger.dead, origin)
+        origin -= before
+        ledger.dead += before
+        let putBack = min(letters - ledger.dead, ledger.purged)
+        ledger.purged -= putBack
+        ledger.dead += putBack
+    }
+}

@@ -1,0 +1,191 @@
+internal import Bytes
+internal import Posix
+
+extension Queue {
+    /// So many segments before the one that holds an event are looked at for copies, and more where there was one.
+    private static let earlierCopies = 2
+
+    /// Takes everything out of a log, its dead letters as well; it is gone from the disk when this returns.
+    ///
+    /// Counts it as purged; how many events some destination still had. What was delivered before may be gone or not.
+    ///
+    /// - Throws: `failed`; then some of it may be gone, and what is not is purged by the next call.
+    package func purge(log name: LogName) throws(QueueError) -> UInt64 {
+        try completeStart()
+        guard let log = logs[name], log.last > 0 else { return 0 }
+        let low = leastLow(in: name) ?? log.oldest
+        let keys = deadLetters.keys.filter { $0.log == name }
+        let letters = keys.flatMap { deadLetters.names(of: $0) { _, _ in true } }.sorted()
+        let events = log.last + 1 - low + UInt64(Set(letters.map(\.sequence).filter { $0 < low }).count)
+        _ = try remove(letters)
+        for (key, cursor) in cursors.sorted(by: { $0.key.destination < $1.key.destination }) where key.log == name {
+            guard cursor.state.low <= log.last else { continue }
+            let rest = Disposition(.purged, cursor.state.low...log.last)
+            settle(destination: key.destination, log: name, [rest])
+            moves.append(
+                CursorMove(
+                    destination: key.destination, log: name, low: log.last + 1, kind: .purged, count: rest.count))
+        }
+        try synchroniseCursors()
+        try replaceSegments(of: log)
+        return events
+    }
+
+    /// Unlinks all files of a log but a new segment without events, whose name says how far it has come.
+    private func replaceSegments(of log: LogState) throws(QueueError) {
+        log.kept.removeAll()
+        log.mustCommitAgain = false
+        log.failedRead = (0, 0)
+        lookedUpAges[log.name] = nil
+        letGo(of: log.segments.map(\.name.id), in: log)
+        // It may be an old segment.
+        log.spare = nil
+        try storage.unlinkIfThere(log.folder + "/" + SpareSegment.name)
+        let writer = try openSegment(of: log, for: 0, first: log.last + 1, lastMoment)
+        log.tip = SegmentHeader.Previous(segment: writer.id, validLength: writer.offset, last: log.last)
+        let names = try attempt(.list, log.folder) { () throws(Errno) in try storage.names(in: log.folder) }
+        for text in names {
+            let segment = SegmentName(text: text)
+            guard segment.map({ $0.id != writer.id }) ?? (text == SegmentRewrite.name) else { continue }
+            try storage.unlinkIfThere(log.folder + "/" + text)
+            log.segments.removeAll { $0.name == segment }
+            if let segment { try quarantine.remove(segment: segment.id, in: 0..<Int.max) }
+        }
+        try attempt(.synchronise, log.folder) { () throws(Errno) in try storage.synchroniseDirectory(log.folder) }
+    }
+
+    /// Takes an event out, its dead letters as well; it is gone from the disk when this returns.
+    package func purge(id: EventID) throws(QueueError) -> UInt64 { try purge(ids: [id]) }
+
+    /// Takes events out, their dead letters as well; they are gone from the disk when this returns.
+    ///
+    /// Each becomes a hole, which counts as purged when a cursor passes it. How many some destination still had; what
+    /// was delivered to all is gone as well where its segment is still there.
+    ///
+    /// - Throws: `failed`; then some may be gone, and the next call goes on.
+    package func purge(ids: [EventID]) throws(QueueError) -> UInt64 {
+        try completeStart()
+        var purged: Set<EventID> = []
+        for log in logsInOrder {
+            let wanted = Set(ids).filter { $0.sequence >= 1 && $0.sequence <= log.last }
+            guard !wanted.isEmpty else { continue }
+            makeHoles(of: wanted, inKeptOf: log)
+            var holes: Set<EventID> = []
+            var due = segments(of: log, holding: wanted)
+            while let index = due.popLast() {
+                let found = try makeHoles(of: wanted, in: index, of: log)
+                holes.formUnion(found)
+                // Each start commits the newest events again, so that there may be a row of copies.
+                if !found.isEmpty, index > 0, due.last != index - 1 { due.append(index - 1) }
+            }
+            if !holes.isEmpty {
+                // Also where an earlier call failed after it had made them.
+                try attempt(.synchronise, log.folder) { () throws(Errno) in
+                    try storage.synchroniseDirectory(log.folder)
+                }
+            }
+            let low = leastLow(in: log.name) ?? 1
+            purged.formUnion(holes.filter { $0.sequence >= low })
+            let letters = try letters(of: wanted, in: log.name, known: holes)
+            _ = try remove(letters.names)
+            purged.formUnion(letters.ids)
+        }
+        return UInt64(purged.count)
+    }
+
+    /// Indices of the segments in which the events may be, in order, but for those before in which their copies may be.
+    private func segments(of log: LogState, holding ids: Set<EventID>) -> [Int] {
+        let newest = ids.compactMap { log.index(holding: $0.sequence) }
+        return Set(newest.flatMap { max(0, $0 - Self.earlierCopies)...$0 }).sorted()
+    }
+
+    /// Batches that may be committed again must not bring the events back.
+    private func makeHoles(of ids: Set<EventID>, inKeptOf log: LogState) {
+        var first = log.last + 1 - log.kept.reduce(0) { $0 + UInt64($1.count) }
+        for index in log.kept.indices {
+            let count = UInt64(log.kept[index].count)
+            let epoch = log.kept[index].origin?.epoch ?? log.epoch
+            for id in ids where id.epoch == epoch && id.sequence >= first && id.sequence < first + count {
+                log.kept[index].makeHole(at: Int(id.sequence - first))
+            }
+            first += count
+        }
+    }
+
+    /// Rewrites a segment without the events; returns those that are holes in it now.
+    private func makeHoles(of ids: Set<EventID>, in index: Int, of log: LogState) throws(QueueError) -> Set<EventID> {
+        let segment = log.segments[index].name
+        let path = log.path(of: segment)
+        let validLength = try validLength(of: index, in: log)
+        let source = try attempt(.open, path) { () throws(Errno) in try storage.open(path, .readOnly) }
+        var size = 0
+        let rewrite = try attempt(.read, path) { () throws(Errno) in
+            size = try source.size()
+            window.attach(source, end: size, isTolerant: false)
+            defer { window.detach() }
+            return try SegmentRewrite(
+                window, segment, seal: identity.seal, size: size, validLength: validLength, events: ids)
+        }
+        guard !rewrite.patches.isEmpty else { return rewrite.holes }
+        if try roomToGrow(log.name) < size { for log in logsInOrder where log.spare != nil { dropSpare(of: log) } }
+        letGo(of: [segment.id], in: log)
+        let newPath = log.folder + "/" + SegmentRewrite.name
+        try storage.unlinkIfThere(newPath)
+        do throws(QueueError) {
+            try attempt(.write, newPath) { () throws(Errno) in
+                let new = try storage.open(newPath, .createNew)
+                try rewrite.copy(source, size: size, to: new)
+                try new.synchroniseData()
+                try storage.rename(newPath, to: path)
+            }
+        } catch {
+            try? storage.unlink(newPath)
+            throw error
+        }
+        try attempt(.synchronise, log.folder) { () throws(Errno) in try storage.synchroniseDirectory(log.folder) }
+        for patch in rewrite.patches { try quarantine.remove(segment: segment.id, in: patch.range) }
+        return rewrite.holes
+    }
+
+    /// How far a segment was acknowledged, as the next one's header or the log itself says; nil where neither does.
+    private func validLength(of index: Int, in log: LogState) throws(QueueError) -> Int? {
+        let id = log.segments[index].name.id
+        if let tip = log.tip, tip.segment == id { return tip.validLength }
+        guard index + 1 < log.segments.count, let next = try header(of: log, index + 1),
+            let previous = next.previous, previous.segment == id
+        else { return nil }
+        return previous.validLength
+    }
+
+    /// Has nobody read or write files any more that are about to be replaced.
+    private func letGo(of segments: [UInt64], in log: LogState) {
+        if let writer = log.writer, segments.contains(writer.id) { log.writer = nil }
+        log.places.removeAll()
+        openFiles.removeAll { segments.contains($0.segment) }
+    }
+
+    /// The dead letters of events; of one that is in no segment, the letter itself must say that it is the event's.
+    private func letters(
+        of ids: Set<EventID>, in log: LogName, known: Set<EventID>
+    ) throws(QueueError) -> (names: [DeadLetterName], ids: Set<EventID>) {
+        var names: [DeadLetterName] = []
+        var found: Set<EventID> = []
+        for key in deadLetters.keys.filter({ $0.log == log }).sorted(by: { $0.destination < $1.destination }) {
+            for id in ids {
+                let name = DeadLetterName(destination: key.destination, log: log, sequence: id.sequence)
+                guard deadLetters.stage(of: name) != nil else { continue }
+                if !known.contains(id) {
+                    do throws(QueueError) {
+                        guard try deadLetters.read(name)?.id == id else { continue }
+                    } catch {
+                        guard case .damagedLetter = error else { throw error }
+                        continue
+                    }
+                }
+                names.append(name)
+                found.insert(id)
+            }
+        }
+        return (names.sorted(), found)
+    }
+}
