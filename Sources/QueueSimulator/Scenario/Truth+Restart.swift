@@ -38,6 +38,7 @@ extension Truth {
     /// Numbers beyond what a start found: they were lost with their write, and may be given again.
     private mutating func forgetLostTail(of log: Int, accepted: Int) throws(Violation) {
         let newest = acknowledged[log].keys.max() ?? 0
+        defer { forgetDisposals(of: log, beyond: accepted) }
         guard newest > accepted else { return }
         mayMissNames = true
         for sequence in accepted + 1...newest {
@@ -47,6 +48,15 @@ extension Truth {
         for pair in newestSent.keys where pair.log == log {
             newestSent[pair] = min(newestSent[pair] ?? 0, accepted)
         }
+    }
+
+    /// Numbers that are given again were not purged, and have no letters.
+    private mutating func forgetDisposals(of log: Int, beyond accepted: Int) {
+        purgeAsked = purgeAsked.filter { $0.log != log || $0.sequence <= accepted }
+        purged.formIntersection(purgeAsked)
+        lettersAsked = lettersAsked.filter { $0.pair.log != log || $0.sequence <= accepted }
+        letters.formIntersection(lettersAsked)
+        lettersDropped.formIntersection(lettersAsked)
     }
 
     /// A cursor that damage has set back to before the oldest event kept passes what is not there any more.
