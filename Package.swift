@@ -31,6 +31,8 @@ func tests(_ name: String, _ dependencies: [String], excluding: [String] = []) -
     )
 }
 
+let library: [SwiftSetting] = [.unsafeFlags(["-parse-as-library"])]
+
 /// A program that a sanitizer's runtime gives its main function.
 func fuzzer(_ name: String, _ dependencies: [String], excluding: [String]) -> Target {
     let path = "Tests/" + name
@@ -39,7 +41,7 @@ func fuzzer(_ name: String, _ dependencies: [String], excluding: [String]) -> Ta
         dependencies: dependencies.map { .byName(name: $0) },
         path: path,
         exclude: excluding,
-        swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])],
+        swiftSettings: strict + library,
     )
 }
 
@@ -135,6 +137,7 @@ let package = Package(
         tests(
             "SimulatorTests",
             ["Simulator", "QueueSimulator", "Posix", "Time"]),
+        tests("DaemonTests", ["Daemon", "Intake", "Queue", "Gates", "SystemdService", "Bytes", "Time"]),
         tests("TidyTests", ["Posix", "Bytes"]),
     ],
     swiftLanguageModes: [.v6],

@@ -48,10 +48,10 @@ extension Queue {
             let segment = SegmentName(text: text)
             guard segment.map({ $0.id != writer.id }) ?? (text == SegmentRewrite.name) else { continue }
             try storage.unlinkIfThere(log.folder + "/" + text)
-            log.segments.removeAll { $0.name == segment }
-            if let segment { try quarantine.remove(segment: segment.id, in: 0..<Int.max) }
         }
+        log.segments.removeAll { $0.name.id != writer.id }
         try attempt(.synchronise, log.folder) { () throws(Errno) in try storage.synchroniseDirectory(log.folder) }
+        try quarantine.remove(log.name)
     }
 
     /// Takes an event out, its dead letters as well; it is gone from the disk when this returns.
@@ -128,6 +128,7 @@ extension Queue {
         }
         guard !rewrite.patches.isEmpty else { return rewrite.holes }
         if try roomToGrow(log.name) < size { for log in logsInOrder where log.spare != nil { dropSpare(of: log) } }
+        for patch in rewrite.patches { try quarantine.remove(log.name, segment: segment.id, in: patch.range) }
         letGo(of: [segment.id], in: log)
         let newPath = log.folder + "/" + SegmentRewrite.name
         try storage.unlinkIfThere(newPath)
@@ -143,7 +144,6 @@ extension Queue {
             throw error
         }
         try attempt(.synchronise, log.folder) { () throws(Errno) in try storage.synchroniseDirectory(log.folder) }
-        for patch in rewrite.patches { try quarantine.remove(segment: segment.id, in: patch.range) }
         return rewrite.holes
     }
 

@@ -144,7 +144,8 @@ extension Queue {
             log.segments[index].isSound = false
         }
         guard
-            quarantine.take(source.file, segment: lost.segment, at: lost.bytes.lowerBound, count: lost.bytes.count),
+            quarantine.take(
+                source.file, of: log.name, segment: lost.segment, at: lost.bytes.lowerBound, count: lost.bytes.count),
             newDamages.count < RecoveryReport.maximumDamages
         else { return }
         newDamages.append(

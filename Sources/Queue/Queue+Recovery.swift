@@ -144,7 +144,8 @@ extension Queue {
         if damage.kind != .repaired {
             let isThere = damage.kind != .lostWrite && damage.kind != .missingTail
             let length = isThere ? damage.length : 0
-            guard quarantine.take(file, segment: damage.segment, at: damage.offset, count: length) else { return }
+            guard quarantine.take(file, of: damage.log, segment: damage.segment, at: damage.offset, count: length)
+            else { return }
         }
         if recovery.damages.count < RecoveryReport.maximumDamages { recovery.damages.append(damage) }
     }

@@ -12,8 +12,8 @@ extension Queue {
     /// Keeps the batches of the newest two syncs, to be committed again.
     ///
     /// That they can be read says little: the run that wrote them was perhaps killed before its sync, or when a sync
-    /// had failed, after which the kernel shows bytes that it never writes and the disk may have lost what the sync before
-    /// had confirmed.
+    /// had failed, after which the kernel shows bytes that it never writes and the disk may have lost what the sync
+    /// before had confirmed.
     func keep(_ tail: Tail, of log: LogState) throws(QueueError) {
         guard let place = tail.scan.syncBefore ?? tail.scan.newestSync else { return }
         let kept = try attempt(.read, log.path(of: tail.segment.name)) { () throws(Errno) in

@@ -56,7 +56,8 @@ struct FixtureWriter {
 
     /// Flips a bit of an event where it stands.
     private mutating func damage(_ log: LogName, _ sequence: UInt64, in folder: String) throws {
-        let event = try #require(bench.accepted[log]?.removeValue(forKey: sequence))
+        let event = try #require(bench.accepted[log]?[sequence])
+        bench.accepted[log]?[sequence] = nil
         for name in try FileSystem.names(in: "\(folder)/logs/\(log.text)") where name.hasSuffix(".segment") {
             let path = "\(folder)/logs/\(log.text)/\(name)"
             let bytes = try FileSystem.contents(of: path, limit: 1 << 20)

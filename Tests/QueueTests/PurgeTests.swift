@@ -162,6 +162,47 @@ import Time
         }
     }
 
+    /// Each start commits the newest events again.
+    @Test func allCopiesOfManyStartsGo() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<6 {
+            bench.commit(batches: [2])
+            try bench.restart(clean: false)
+        }
+        for sequence in (1...UInt64(12)).reversed() where sequence % 3 == 0 {
+            let event = try #require(bench.accepted[.normal]?[sequence])
+            #expect(!files(storage, holding: event).isEmpty)
+            #expect(try bench.queue.purge(id: bench.id(sequence)) == 1)
+            #expect(files(storage, holding: event) == [], "\(sequence)")
+            try bench.restart(clean: false)
+            #expect(files(storage, holding: event) == [], "\(sequence)")
+        }
+        #expect(bench.queue.recovery.damages.isEmpty)
+        let delivery = try bench.drain()
+        #expect(delivery.purged == [3, 6, 9, 12] && delivery.events.count == 8)
+    }
+
+    /// Records whose batch has neither a header nor a trailer can be read, and so can be purged.
+    @Test func anEventWithoutABatchGoes() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<3 { bench.commit(batches: [4]) }
+        let path = try bench.onlySegment
+        let node = try #require(storage.files[path])
+        let first = try #require(node.bytes.place(ofRecord: 5))
+        let last = try #require(node.bytes.place(ofRecord: 9))
+        // The header lies before the records, the trailer of the batch before the next one's header.
+        let header = first / 4_096 * 4_096
+        let trailer = last / 4_096 * 4_096 - 136
+        for place in [header + 20, trailer + 20] { node.bytes[place] ^= 4 }
+        let event = try #require(bench.accepted[.normal]?[6])
+        #expect(try bench.queue.purge(id: bench.id(6)) == 1)
+        #expect(files(storage, holding: event) == [])
+        let delivery = try bench.drain()
+        #expect(delivery.purged == [6] && delivery.events.count == 11)
+    }
+
     @Test func damageBesideAHoleStaysAsItIs() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)
@@ -304,7 +345,7 @@ extension Bench {
 
 extension [UInt8] {
     /// True where all of the bytes stand somewhere in these.
-    fileprivate func holds(_ part: [UInt8]) -> Bool {
+    func holds(_ part: [UInt8]) -> Bool {
         guard count >= part.count, let first = part.first else { return false }
         var at = 0
         while let start = span.firstIndex(of: first, from: at), start + part.count <= count {

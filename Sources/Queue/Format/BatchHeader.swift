@@ -48,6 +48,8 @@ struct BatchHeader: Equatable {
     private static let magic: UInt32 = 0x3142_5055
     private static let trailerMagic: UInt32 = 0x3154_5055
     private static let maximumContext = 1_024
+    /// Milliseconds; about 35,000 years.
+    private static let maximumAge: UInt64 = 1 << 50
 
     var segment: UInt64
     var epoch: UInt64
@@ -148,7 +150,8 @@ extension BatchHeader {
             contextLength <= Self.maximumContext, totalSize % Block.least == 0,
             recordBytes >= count * RecordLayout.headerSize, recordsOffset + recordBytes <= contextCopyOffset,
             contextCopyOffset - recordsOffset - recordBytes < Block.most,
-            (1...SegmentName.maximumSequence - UInt64(count)).contains(first), number < 1 << 32
+            (1...SegmentName.maximumSequence - UInt64(count)).contains(first), number < 1 << 32,
+            durable <= number, age < Self.maximumAge, RecordLayout.wallTimes.contains(wall)
         else { return nil }
     }
 

@@ -261,7 +261,7 @@ struct ChunkBuilder {
         records.append(
             Chunk.Record(
                 sequence: sequence, range: start..<bytes.count,
-                acceptedAt: wall == RecordLayout.noWallTime ? nil : WallTime(milliseconds: wall),
+                acceptedAt: RecordLayout.wallTime(wall),
                 context: contexts.count - 1))
     }
 

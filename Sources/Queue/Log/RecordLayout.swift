@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Time
 
 /// How an event stands in a batch on disk; little-endian.
 ///
@@ -14,6 +15,9 @@ internal import Bytes
 package enum RecordLayout {
     package static let headerSize = 48
     package static let noWallTime = Int64.min
+    /// The years 0 to 9999, which is what a time is written for.
+    static let wallTimes =
+        WallTime(milliseconds: -62_167_219_200_000)...WallTime(milliseconds: 253_402_300_799_999)
     package static let allDestinations: UInt32 = 0
     /// The bit of the mask that tells a hole.
     static let hole: UInt32 = 1 << 31
@@ -21,6 +25,12 @@ package enum RecordLayout {
     /// True where the record whose header begins at `index` is a hole.
     static func isHole(_ bytes: borrowing [UInt8], at index: Int) -> Bool {
         bytes.loadLittleEndian(at: index + 28, as: UInt32.self) & hole != 0
+    }
+
+    /// The time that stands in a record; nil where there is none.
+    static func wallTime(_ milliseconds: Int64) -> WallTime? {
+        let time = WallTime(milliseconds: milliseconds)
+        return wallTimes.contains(time) ? time : nil
     }
 
     /// What the checksums of a batch's records begin from.

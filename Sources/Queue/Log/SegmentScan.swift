@@ -127,7 +127,7 @@ struct SegmentScan {
         var search = RecordSearch(
             window, segment: segment.id, in: bytes, expecting: found.expected, before: found.header.number,
             through: found.header.first - 1, epochs: epochs + [found.header.epoch])
-        let before = salvaged
+        let before = (salvaged: salvaged, damages: damages.count)
         while let step = try search.next() {
             switch step {
             case .record(let sequence, let index, _):
@@ -137,9 +137,10 @@ struct SegmentScan {
             case .hole: salvaged += 1
             case .damaged(let sequences, let bytes):
                 let kind: RecoveryReport.Damage.Kind = try lastByte(in: bytes) == nil ? .lostWrite : .corrupted
-                note(wasAcknowledged || salvaged > before ? kind : .tornTail, bytes, sequences)
+                note(wasAcknowledged || salvaged > before.salvaged ? kind : .tornTail, bytes, sequences)
             }
         }
+        if damages.count == before.damages { note(.repaired, bytes, nil) }
     }
 
     /// Finds records of batches behind the last one; what is missing before one that is found counts as damaged.

@@ -3,17 +3,20 @@ internal import Posix
 
 /// The folder `quarantine`: damaged bytes copied aside, a file a stretch, up to a limit; the oldest stay.
 ///
-/// A file is named `<segment id, 16 hexadecimal digits>-<offset, decimal>.bin`, so that damage is named once only.
+/// A file is named `<log>-<segment id, 16 hexadecimal digits>-<offset, decimal>.bin`: damage is named once only, and what
+/// was copied of a log goes with it.
 final class Quarantine {
     static let folder = "quarantine"
 
     private let storage: any Storage
     private let limit: Int
-    /// The sizes of its files, in bytes, by name.
+    /// The sizes of its files, in bytes, by name; 0 for damage of which nothing was copied.
     private var files: [String: Int] = [:]
     /// What it takes on disk, bytes.
     private(set) var bytes = 0
     private var exists = false
+    /// True where files were removed and their names may come back.
+    private var hasRemoved = false
 
     init(_ storage: any Storage, limit: Int) {
         self.storage = storage
@@ -30,10 +33,10 @@ final class Quarantine {
     /// Copies a stretch of a segment; false where it was there already.
     ///
     /// What cannot be copied, or does not fit, is left out: the segment keeps it until it is retired.
-    func take(_ file: any StorageFile, segment: UInt64, at offset: Int, count: Int) -> Bool {
-        let name = Hexadecimal.digits(segment).text + "-\(offset).bin"
+    func take(_ file: any StorageFile, of log: LogName, segment: UInt64, at offset: Int, count: Int) -> Bool {
+        let name = Self.name(log, segment: segment, offset: offset)
         guard files[name] == nil else { return false }
-        files[name] = count
+        files[name] = 0
         guard count > 0, bytes + roundedUp(count, to: 4_096) <= limit else { return true }
         do throws(Errno) {
             if !exists {
@@ -41,6 +44,7 @@ final class Quarantine {
                 exists = true
             }
             let copy = try storage.open(Self.folder + "/" + name, .create)
+            files[name] = count
             bytes += roundedUp(count, to: 4_096)
             var done = 0
             while done < count {
@@ -56,20 +60,39 @@ final class Quarantine {
 }
 
 extension Quarantine {
-    /// Removes the copies of a stretch of a segment that was purged; durably.
-    func remove(segment: UInt64, in range: Range<Int>) throws(QueueError) {
-        let prefix = Hexadecimal.digits(segment).text + "-"
-        for (name, size) in files.sorted(by: { $0.key < $1.key }) where name.hasPrefix(prefix) {
-            guard let offset = Int(name.dropFirst(prefix.count).dropLast(".bin".count)),
-                range.overlaps(offset..<offset + max(size, 1)), size > 0
-            else { continue }
+    /// Removes what was copied of a stretch of a segment that was purged, or of the whole log; durably.
+    func remove(_ log: LogName, segment: UInt64? = nil, in range: Range<Int> = 0..<Int.max) throws(QueueError) {
+        let copies = files.filter { name, size in
+            guard size > 0, let place = Self.place(name, in: log) else { return false }
+            return (segment ?? place.segment) == place.segment
+                && range.overlaps(place.offset..<place.offset + size)
+        }
+        for (name, size) in copies.sorted(by: { $0.key < $1.key }) {
             try storage.unlinkIfThere(Self.folder + "/" + name)
-            try storage.attempt(.synchronise, Self.folder) { () throws(Errno) in
-                try storage.synchroniseDirectory(Self.folder)
-            }
+            hasRemoved = true
             // It stays known, so that the damage is not named again.
             files[name] = 0
             bytes -= roundedUp(size, to: 4_096)
         }
+        guard hasRemoved else { return }
+        try storage.attempt(.synchronise, Self.folder) { () throws(Errno) in
+            try storage.synchroniseDirectory(Self.folder)
+        }
+        hasRemoved = false
+    }
+
+    private static func name(_ log: LogName, segment: UInt64, offset: Int) -> String {
+        log.text + "-" + Hexadecimal.digits(segment).text + "-\(offset).bin"
+    }
+
+    /// Reads the name of a file of that log; nil for anything else.
+    private static func place(_ name: String, in log: LogName) -> (segment: UInt64, offset: Int)? {
+        guard name.hasPrefix(log.text + "-"), name.hasSuffix(".bin") else { return nil }
+        let parts = name.dropFirst(log.text.count + 1).dropLast(4).split(
+            separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let segment = Hexadecimal.value(Array(parts[0].utf8)), let offset = Int(parts[1]),
+            offset >= 0, Self.name(log, segment: segment, offset: offset) == name
+        else { return nil }
+        return (segment, offset)
     }
 }

@@ -1,0 +1,145 @@
+import Bytes
+import Posix
+import Queue
+import Testing
+import Time
+
+/// What a start commits again, and what it leaves behind.
+@Suite struct RecoveryTests {
+    private func segments(_ storage: MemoryStorage) throws -> [String] {
+        try storage.names(in: "logs/normal").filter { $0.hasSuffix(".segment") }
+    }
+
+    private func erase(_ storage: MemoryStorage, _ path: String, _ range: Range<Int>? = nil) throws {
+        let node = try #require(storage.files[path])
+        let range = range ?? 4_096..<node.bytes.count
+        node.bytes.replaceSubrange(range, with: [UInt8](repeating: 0, count: range.count))
+    }
+
+    @Test func whatAStartHasCountedStaysCounted() throws {
+        let storage = MemoryStorage(physicalBlock: 512)
+        let bench = try Bench(storage)
+        bench.commit(batches: [1])
+        bench.commit(batches: [3], length: 900)
+        let old = try bench.onlySegment
+        // Of the second batch the header and one record were written, the rest was not.
+        let node = try #require(storage.files[old])
+        let third = try #require(node.bytes.indices.first { node.bytes[$0...].starts(with: Array("\"n\":3".utf8)) })
+        try erase(storage, old, (third / 512 + 1) * 512..<node.bytes.count)
+        try bench.restart(clean: false)
+        #expect(bench.queue.snapshot.logs.first?.accepted == 2)
+        try erase(storage, old, 512..<node.bytes.count)
+        try bench.restart(clean: false)
+        #expect(bench.queue.snapshot.logs.first?.accepted == 2)
+        let delivery = try bench.drain()
+        #expect(delivery.events == bench.accepted[.normal]?.filter { $0.key <= 2 })
+        #expect(delivery.quarantined.isEmpty)
+    }
+
+    @Test(arguments: [1, 2, 3]) func theNewestTwoSyncsAreDurableAgain(later: Int) throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        bench.commit(batches: [1])
+        bench.commit(batches: [2, 1])
+        bench.commit(batches: [2])
+        let old = try bench.onlySegment
+        for _ in 0..<later { try bench.restart(clean: false) }
+        // The disk never had what the last two syncs wrote, though it could be read.
+        try erase(storage, old, 8_192..<65_536)
+        try bench.restart(clean: false)
+        let delivery = try bench.drain()
+        #expect(delivery.events == bench.accepted[.normal])
+        #expect(delivery.quarantined.isEmpty)
+    }
+
+    @Test func anEventKeepsItsIdAndItsTimes() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, destinations: ["a", "b", "c"])
+        bench.commit(batches: [2])
+        let before = try bench.drain(to: "a")
+        let old = try bench.onlySegment
+        try bench.restart(clean: false)
+        bench.commit(batches: [2])
+        try erase(storage, old)
+        let after = try bench.drain(to: "b", limit: 1)
+        #expect(after.ids.filter { $0.key <= 2 } == before.ids)
+        #expect(after.events == bench.accepted[.normal])
+        #expect(Set(after.ids.values.map(\.epoch)).count == 2)
+        #expect(after.contexts == [Bench.context])
+        #expect(bench.queue.oldestAge(of: "c", at: bench.age + 5) == 5, "it is as old as it was")
+        #expect(try bench.drain(to: "c").ids == after.ids, "chunks end where another start's ids begin")
+    }
+
+    @Test func startsInARowDoNotPileUp() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<3 { bench.commit(batches: [2]) }
+        for _ in 0..<20 { try bench.restart(clean: false) }
+        #expect(try segments(storage).count <= 2)
+        #expect(try bench.drain().events == bench.accepted[.normal])
+        for _ in 0..<20 { try bench.restart(clean: false) }
+        #expect(try segments(storage).count <= 2, "what is settled is not committed again")
+    }
+
+    /// Retirement does not sync the folder: its cost would be a journal commit for each segment.
+    @Test func aRetiredSegmentThatComesBackIsRetiredAgain() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<3 { bench.commit(batches: [120]) }
+        for _ in 0..<3 { bench.commit(batches: [120]) }
+        let oldest = "logs/normal/" + (try #require(try segments(storage).first))
+        let node = try #require(storage.files[oldest])
+        let copy = MemoryStorage.Node(oldest, node.bytes)
+        _ = try bench.drain()
+        bench.housekeep()
+        #expect(storage.files[oldest] == nil)
+        let left = try segments(storage)
+        storage.files[oldest] = copy
+        try bench.restart(clean: false)
+        #expect(bench.queue.recovery.damages.isEmpty)
+        #expect(try bench.drain().events.isEmpty, "nothing is sent twice")
+        bench.commit(batches: [1])
+        bench.housekeep()
+        #expect(storage.files[oldest] == nil)
+        #expect(try segments(storage).count <= left.count + 1)
+    }
+
+    @Test func aStartOnADiskThatFailsCommitsAgainOnceItDoes() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        bench.commit(batches: [2])
+        let old = try bench.onlySegment
+        storage.fault = { call in
+            guard case .synchronise(let path) = call, path.hasPrefix("logs/") else { return nil }
+            return .io
+        }
+        try bench.restart(clean: false)
+        #expect(bench.queue.recovery.failures.contains { "\($0)".contains("logs/normal") })
+        #expect(bench.queue.snapshot.storage == .failing)
+        storage.fault = nil
+        bench.housekeep(from: 100_000_000_000)
+        #expect(bench.queue.snapshot.storage == .good)
+        try erase(storage, old)
+        #expect(try bench.drain().events == bench.accepted[.normal])
+    }
+
+    @Test func aFullQueueWhoseEventsAreSentTakesEventsAgainAfterAStart() throws {
+        let storage = MemoryStorage()
+        var options = QueueOptions(maximumBytes: 256 << 10)
+        options.firstSegmentBytes = 64 << 10
+        let bench = try Bench(storage, options)
+        for _ in 0..<100 { bench.commit(batches: [10]) }
+        #expect(bench.queue.snapshot.storage == .full)
+        for clean in [false, true, false] {
+            try bench.restart(clean: clean)
+            #expect(try bench.drain().quarantined.isEmpty)
+            bench.housekeep()
+            guard case .committed? = bench.commit(batches: [10]).first else {
+                Issue.record("\(bench.queue.condition)")
+                return
+            }
+            for _ in 0..<100 { bench.commit(batches: [10]) }
+        }
+        #expect(bench.given["main"]?[.normal]?.count ?? 0 > 100)
+    }
+}

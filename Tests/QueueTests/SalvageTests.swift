@@ -1,0 +1,193 @@
+import Bytes
+import Posix
+import Queue
+import Testing
+import Time
+
+/// Batches of which neither header nor trailer can be read, and what damage is taken for.
+@Suite struct SalvageTests {
+    private static let block = 512
+
+    /// A disk with a log of batches, whose bytes can be changed.
+    private final class Scene {
+        let storage = MemoryStorage(physicalBlock: SalvageTests.block)
+        let bench: Bench
+        let path: String
+        /// Where each batch stands.
+        private(set) var batches: [Range<Int>] = []
+        private let node: MemoryStorage.Node
+
+        /// Commits each inner list with one sync; each number is a batch of so many events.
+        init(_ syncs: [[Int]]) throws {
+            bench = try Bench(storage, destinations: ["main", "late"])
+            for sync in syncs { bench.commit(batches: sync) }
+            path = try bench.onlySegment
+            node = try #require(storage.files[path])
+            let starts = stride(from: 0, to: node.bytes.count, by: SalvageTests.block).filter {
+                node.bytes[$0...].starts(with: Array("UPB1".utf8))
+            }
+            batches = starts.map { $0..<$0 + Int(node.bytes.loadLittleEndian(at: $0 + 48, as: UInt32.self)) }
+        }
+
+        /// The parts of a batch that can be damaged.
+        enum Part { case header, trailer, record(Int), records }
+
+        func range(_ part: Part, of batch: Int) throws -> Range<Int> {
+            let all = batches[batch]
+            switch part {
+            case .header: return all.lowerBound..<all.lowerBound + 128
+            case .trailer: return all.upperBound - 136..<all.upperBound
+            case .records: return all.lowerBound + 128..<all.upperBound - 136
+            case .record(let number):
+                let text = Array("\"n\":\(number),".utf8)
+                let start = try #require(all.first { node.bytes[$0...].starts(with: text) })
+                return start..<start + text.count
+            }
+        }
+
+        func flip(_ part: Part, of batch: Int) throws { node.bytes[try range(part, of: batch).lowerBound + 6] ^= 0x10 }
+
+        func erase(_ part: Part, of batch: Int) throws {
+            for index in try range(part, of: batch) { node.bytes[index] = 0 }
+        }
+
+        func garble(_ part: Part, of batch: Int) throws {
+            for index in try range(part, of: batch) { node.bytes[index] ^= 0xA5 ^ UInt8(truncatingIfNeeded: index) }
+        }
+    }
+
+    private func expect(
+        _ scene: Scene, lost: [UInt64], kinds: Set<RecoveryReport.Damage.Kind>, accepted: UInt64, _ what: String
+    ) throws {
+        try scene.bench.restart(clean: false)
+        let report = scene.bench.queue.recovery
+        #expect(Set(report.damages.map(\.kind)) == kinds, "\(what)")
+        #expect(scene.bench.queue.snapshot.logs.first?.accepted == accepted, "\(what)")
+        let delivery = try scene.bench.drain()
+        let posted = scene.bench.accepted[.normal] ?? [:]
+        #expect(delivery.events == posted.filter { $0.key <= accepted && !lost.contains($0.key) }, "\(what)")
+        #expect(delivery.quarantined == lost, "\(what)")
+        let named = report.damages.compactMap(\.sequences).flatMap { Array($0) }.filter { $0 <= accepted }
+        #expect(named.sorted() == lost, "\(what)")
+    }
+
+    @Test func recordsAreFoundWithoutTheirBatch() throws {
+        for batch in 0..<3 {
+            let scene = try Scene([[2], [3], [2]])
+            try scene.flip(.header, of: batch)
+            try scene.flip(.trailer, of: batch)
+            try expect(
+                scene, lost: [], kinds: batch < 2 ? [.repaired] : [.tornTail], accepted: 7, "batch \(batch)")
+            #expect(scene.bench.queue.recovery.salvaged == [2, 3, 2][batch])
+        }
+    }
+
+    @Test func recordsAreFoundWithoutTheirBatchWhenReadingToo() throws {
+        for batch in 0..<3 {
+            let scene = try Scene([[2], [3], [2]])
+            let before = try scene.bench.drain(to: "late").ids
+            try scene.flip(.header, of: batch)
+            try scene.garble(.trailer, of: batch)
+            let delivery = try scene.bench.drain(limit: 500)
+            #expect(delivery.events == scene.bench.accepted[.normal], "batch \(batch)")
+            #expect(delivery.ids == before)
+            #expect(delivery.quarantined.isEmpty)
+        }
+    }
+
+    @Test func batchesInARowAreSearchedAndOneBadRecordCostsOneEvent() throws {
+        let scene = try Scene([[2], [3], [3], [2]])
+        for batch in 1...2 {
+            try scene.flip(.header, of: batch)
+            try scene.erase(.trailer, of: batch)
+        }
+        try scene.garble(.record(4), of: 1)
+        try expect(scene, lost: [4], kinds: [.corrupted], accepted: 10, "two batches")
+    }
+
+    /// In the middle, what follows tells whether the missing batch was ever acknowledged.
+    @Test(arguments: [true, false]) func inTheMiddle(sameSync: Bool) throws {
+        let syncs = sameSync ? [[1], [2, 1]] : [[1], [2], [1]]
+        for isZero in [true, false] {
+            let scene = try Scene(syncs)
+            for part in [Scene.Part.header, .records, .trailer] {
+                if isZero { try scene.erase(part, of: 1) } else { try scene.garble(part, of: 1) }
+            }
+            let kind: RecoveryReport.Damage.Kind = sameSync ? .tornTail : isZero ? .lostWrite : .corrupted
+            try expect(scene, lost: [2, 3], kinds: [kind], accepted: 4, "zero: \(isZero), same sync: \(sameSync)")
+        }
+    }
+
+    /// At the end, nothing but the batch itself and a cursor tell whether it was acknowledged.
+    @Test func atTheEnd() throws {
+        typealias Change = (Scene) throws -> Void
+        let table: [(String, Change, [UInt64], Set<RecoveryReport.Damage.Kind>, UInt64)] = [
+            ("no trailer", { try $0.erase(.trailer, of: 1) }, [], [.repaired], 4),
+            ("no header", { try $0.erase(.header, of: 1) }, [], [.repaired], 4),
+            ("flipped header", { try $0.flip(.header, of: 1) }, [], [.repaired], 4),
+            ("lost records", { try $0.erase(.records, of: 1) }, [2, 3, 4], [.lostWrite], 4),
+            ("garbled records", { try $0.garble(.records, of: 1) }, [2, 3, 4], [.corrupted], 4),
+            ("flipped record", { try $0.flip(.record(3), of: 1) }, [3], [.corrupted], 4),
+            ("flipped last record", { try $0.flip(.record(4), of: 1) }, [4], [.corrupted], 4),
+            (
+                "flipped last record and trailer",
+                {
+                    try $0.flip(.record(4), of: 1)
+                    try $0.flip(.trailer, of: 1)
+                }, [4], [.corrupted], 4
+            ),
+            (
+                "torn after two records",
+                {
+                    try $0.erase(.record(4), of: 1)
+                    try $0.erase(.trailer, of: 1)
+                }, [], [.tornTail], 3
+            ),
+            (
+                "torn in the middle of the records",
+                {
+                    try $0.erase(.record(3), of: 1)
+                    try $0.erase(.trailer, of: 1)
+                }, [3], [.corrupted], 4
+            ),
+            (
+                "torn before its header",
+                {
+                    for part in [Scene.Part.header, .records, .trailer] { try $0.erase(part, of: 1) }
+                }, [], [], 1
+            ),
+            (
+                "garbled whole",
+                {
+                    for part in [Scene.Part.header, .records, .trailer] { try $0.garble(part, of: 1) }
+                }, [], [.tornTail], 1
+            ),
+        ]
+        for (what, change, lost, kinds, accepted) in table {
+            let scene = try Scene([[1], [3]])
+            try change(scene)
+            try expect(scene, lost: lost, kinds: kinds, accepted: accepted, what)
+        }
+    }
+
+    @Test func aCursorProvesThatALostEndWasThere() throws {
+        let scene = try Scene([[1], [3]])
+        _ = try scene.bench.drain(to: "late")
+        try scene.bench.queue.synchroniseCursors()
+        for part in [Scene.Part.header, .records, .trailer] { try scene.erase(part, of: 1) }
+        try expect(scene, lost: [2, 3, 4], kinds: [.missingTail], accepted: 4, "witness")
+    }
+
+    @Test func damageToWhatALaterSegmentHasAgainCostsNothing() throws {
+        let scene = try Scene([[1], [3]])
+        try scene.bench.restart(clean: false)
+        scene.bench.commit(batches: [2])
+        for batch in 0...1 {
+            for part in [Scene.Part.header, .records, .trailer] { try scene.garble(part, of: batch) }
+        }
+        try scene.bench.restart(clean: false)
+        let delivery = try scene.bench.drain()
+        #expect(delivery.events == scene.bench.accepted[.normal])
+        #expect(delivery.quarantined.isEmpty)
+    }
+}
