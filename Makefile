@@ -56,6 +56,11 @@ nightly: export UPLINKD_KILLS ?= 200
 nightly: export UPLINKD_CUTS ?= 50
 nightly: export UPLINKD_DAMAGE_STEP ?= 1
 nightly: export UPLINKD_FLIPS ?= 500
+nightly: export UPLINKD_FULL_SECONDS ?= 60
+nightly: export UPLINKD_FAILING_SECONDS ?= 60
+nightly: export UPLINKD_DISK_ERRORS ?= all
+nightly: export UPLINKD_FREEZE_SECONDS ?= 60
+nightly: export UPLINKD_THROTTLED_SECONDS ?= 60
 nightly: test bench
 
 # Every parser of the queue's files with so many inputs of any bytes, from the corpus on; what is found stays in .run.

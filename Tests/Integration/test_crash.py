@@ -1,59 +1,17 @@
 """The promise against `kill -9`, and against a file system that is shut down below the daemon."""
-import json
 import os
 import random
 import re
-import socket
 import subprocess
-import threading
 import time
 
 import pytest
 
-from harness import Collector, LineClient, Script, until
+from harness import LineClient, Script, until
+from load import Load
 
 KILLS = int(os.environ.get("UPLINKD_KILLS", "20"))
-CUTS = int(os.environ.get("UPLINKD_CUTS", "4"))
-
-
-class Load(threading.Thread):
-    """A client that posts numbered lines, reconnects when the daemon goes, and remembers what was acknowledged.
-
-    Numbers of a connection that broke before their answer may have been taken or not; they are never sent again.
-    """
-
-    def __init__(self, daemon, client):
-        super().__init__(daemon=True)
-        self.daemon_under_test, self.client = daemon, client
-        self.next = 0
-        self.acknowledged = set()
-        self.enough = threading.Event()
-
-    def run(self):
-        while not self.enough.is_set():
-            try:
-                self.connection()
-            except (OSError, ValueError):
-                time.sleep(0.01)
-
-    def connection(self):
-        link = LineClient(self.daemon_under_test.events, timeout=5)
-        sent, base = [], 0
-        try:
-            while not self.enough.is_set():
-                batch = range(self.next, self.next + random.choice((1, 3, 20)))
-                self.next = batch.stop
-                sent += batch
-                link.send(b"".join(b'{"n":"%d-%d"}\n' % (self.client, number) for number in batch))
-                while base < len(sent):
-                    answer = link.answer()
-                    if answer is None or "error" in answer:
-                        return
-                    for number in sent[base : answer["accepted"]]:
-                        self.acknowledged.add(f"{self.client}-{number}")
-                    base = answer["accepted"]
-        finally:
-            link.close()
+CUTS = int(os.environ.get("UPLINKD_CUTS", "5"))
 
 
 def test_kill_at_random_under_load(daemons, collector):
@@ -128,84 +86,59 @@ class PowerCuts:
     OPTIONS = "RetryMin=250ms\nFlushSpread=0"
     SECTIONS = "[Reachability]\nCheckInterval=1s\n[Queue]\nMaxSize=128M\nKeepFree=0%"
 
-    def __init__(self, home, kind, daemons, environment=None):
-        self.image, self.mount_point = os.path.join(home, "image"), os.path.join(home, "mount")
-        os.mkdir(self.mount_point)
-        subprocess.run(["truncate", "-s", "400M", self.image], check=True)
-        subprocess.run(["mkfs." + kind, "-q", self.image], check=True)
-        self.collector = Collector(script=Script(status=503))
-        self.daemon = daemons(url=self.collector.url, environment=environment)
-        self.daemon.queue = os.path.join(self.mount_point, "queue")
+    def __init__(self, disk, daemons, collector, environment=None):
+        self.disk, self.collector = disk, collector
+        collector.script = Script(status=503)
+        self.daemon = daemons(url=collector.url, environment=environment)
+        self.daemon.disk, self.daemon.queue = disk, disk.queue
         self.daemon.write_configuration(self.OPTIONS, self.SECTIONS)
         self.acknowledged = set()
 
-    def mount(self):
-        subprocess.run(["mount", "-o", "loop", self.image, self.mount_point], check=True)
-        os.makedirs(self.daemon.queue, mode=0o700, exist_ok=True)
-
-    def unmount(self):
-        until(lambda: subprocess.run(["umount", self.mount_point]).returncode == 0, 10, "the mount goes")
-
     def cut(self, number):
-        self.mount()
         self.daemon.start()
         loads = [Load(self.daemon, 10 * number + client) for client in range(4)]
         for load in loads:
             load.start()
         time.sleep(0.5)
-        subprocess.run(["xfs_io", "-x", "-c", "shutdown", self.mount_point], check=True)
+        self.disk.shut_down()
         for load in loads:
             load.enough.set()
         self.daemon.kill()
         for load in loads:
             load.join(10)
             self.acknowledged |= load.acknowledged
-        self.unmount()
+        self.disk.remount()
 
     def missing(self):
         return self.acknowledged - set(self.collector.numbers())
 
-    def close(self):
-        if self.daemon.process and self.daemon.process.poll() is None:
-            self.daemon.kill()
-        self.unmount()
-        self.collector.stop()
-
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loop mounts need root")
 @pytest.mark.parametrize("kind", ["ext4", "xfs"])
-def test_file_system_shut_down(daemons, home, kind):
+def test_file_system_shut_down(disks, daemons, collector, kind):
     """What was acknowledged before a power cut of the file system is there after it."""
-    cuts = PowerCuts(home, kind, daemons)
-    try:
-        for number in range(CUTS):
-            cuts.cut(number)
-        cuts.mount()
-        cuts.collector.script = Script()
-        cuts.daemon.start()
-        assert len(cuts.acknowledged) > 50 * CUTS
-        until(lambda: not cuts.missing(), 30, f"every acknowledged event arrives\n{cuts.daemon.read_log()}")
-        until(lambda: cuts.daemon.assert_ledger()["queued"] == 0, 10, "nothing is queued")
-        assert cuts.daemon.stop() == 0
-    finally:
-        cuts.close()
+    cuts = PowerCuts(disks(kind, 400), daemons, collector)
+    for number in range(CUTS):
+        cuts.cut(number)
+    collector.script = Script()
+    cuts.daemon.start()
+    assert len(cuts.acknowledged) > 50 * CUTS
+    until(lambda: not cuts.missing(), 30, f"every acknowledged event arrives\n{cuts.daemon.read_log()}")
+    until(lambda: cuts.daemon.assert_ledger()["queued"] == 0, 10, "nothing is queued")
+    assert cuts.daemon.stop() == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loop mounts need root")
-def test_the_cut_catches_a_daemon_that_does_not_sync(daemons, home):
+def test_the_cut_catches_a_daemon_that_does_not_sync(disks, daemons, collector, home):
     """The control run: with syncs turned into nothing the same cut loses acknowledged events."""
     shim = os.path.join(home, "nosync.so")
     source = os.path.join(home, "nosync.c")
     with open(source, "w") as file:
         file.write("int fdatasync(int fd) { return 0 * fd; }\nint fsync(int fd) { return 0 * fd; }\n")
     subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, source], check=True)
-    cuts = PowerCuts(home, "ext4", daemons, environment={"LD_PRELOAD": shim})
-    try:
-        cuts.cut(0)
-        cuts.mount()
-        cuts.collector.script = Script()
-        cuts.daemon.start()
-        time.sleep(3)
-        assert cuts.missing(), "a power cut that loses nothing without syncs proves nothing"
-    finally:
-        cuts.close()
+    cuts = PowerCuts(disks("ext4", 400), daemons, collector, environment={"LD_PRELOAD": shim})
+    cuts.cut(0)
+    collector.script = Script()
+    cuts.daemon.start()
+    until(lambda: cuts.daemon.assert_ledger()["queued"] == 0, 20, "what there is arrives")
+    assert cuts.missing(), "a power cut that loses nothing without syncs proves nothing"
