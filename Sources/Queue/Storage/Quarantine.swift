@@ -3,8 +3,8 @@ internal import Posix
 
 /// The folder `quarantine`: damaged bytes copied aside, a file a stretch, up to a limit; the oldest stay.
 ///
-/// A file is named `<log>-<segment id, 16 hexadecimal digits>-<offset, decimal>.bin`: damage is named once only, and what
-/// was copied of a log goes with it.
+/// A file is named `<log>-<segment id, 16 hexadecimal digits>-<offset, decimal>.bin`: damage is named once only, and
+/// what was copied of a log goes with it.
 final class Quarantine {
     static let folder = "quarantine"
 
