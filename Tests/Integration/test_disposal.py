@@ -5,7 +5,7 @@ import re
 import threading
 import time
 
-from harness import Collector, LineClient, request, until
+from harness import LineClient, request, until
 
 SETTINGS = "RetryMin=250ms\nFlushSpread=0"
 CHECK = "[Reachability]\nCheckInterval=1s\n"
