@@ -98,6 +98,24 @@ import Time
         guard case .refused = outcome[0] else { return #expect(try bench.drain(.bulk).events.keys.sorted() == [6]) }
     }
 
+    @Test func whatWasPurgedIsNotCountedAsEvicted() throws {
+        let bench = try Bench(MemoryStorage(), Self.options)
+        guard case .committed(_, let epoch, _, _) = bench.commit(batches: [5])[0] else {
+            Issue.record("refused")
+            return
+        }
+        for sequence in [UInt64(1), 3, 4] {
+            #expect(try bench.queue.purge(id: EventID(epoch: epoch, sequence: sequence)) == 1)
+        }
+        while bench.queue.cursor(destination: "main", log: .normal)?.low == 1 {
+            #expect(isTaken(bench.commit(batches: [1], length: 3_000)))
+        }
+        let found = ledger(bench, .normal)
+        #expect(found.purged == 3 && found.evicted == 2)
+        #expect(bench.queue.takeMoves().reduce(0) { $0 + $1.count } == found.evicted)
+        bench.checkSums()
+    }
+
     @Test func nothingGoesWhileCursorsCannotBeMadeDurable() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage, Self.options)
