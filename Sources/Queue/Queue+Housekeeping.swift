@@ -8,6 +8,8 @@ extension Queue {
     private static let retryDelay = Duration.seconds(1)
     /// How long segments are not prepared after an error.
     private static let preparingRest = Duration.seconds(5)
+    /// After so long without a commit the next segment is made ready without regard to them.
+    private static let commitPause = Duration.milliseconds(500)
 
     /// Does one slice of background work and returns when it wants to be called again.
     ///
@@ -45,10 +47,12 @@ extension Queue {
         let due = [cursorsDirtySince.map { $0 + Self.cursorDelay }, heads].compactMap { $0 }.min()
         guard now >= preparingRestsUntil else { return min(due ?? preparingRestsUntil, preparingRestsUntil) }
         do throws(QueueError) {
-            for log in logsInOrder where needsSpare(log) {
+            let pause = newestSync + Self.commitPause
+            let lacking = logsInOrder.filter(lacksSpare)
+            for log in lacking where now >= pause || isSpareBehind(log) {
                 if try prepareSlice(of: log) { return now }
             }
-            return due
+            return lacking.isEmpty || now >= pause ? due : min(due ?? pause, pause)
         } catch {
             preparingRestsUntil = now + Self.preparingRest
             return min(due ?? preparingRestsUntil, preparingRestsUntil)
@@ -69,19 +73,19 @@ extension Queue {
     /// how far the log has come, nor the one being written.
     private func retirable(_ log: LogState) -> LogState.Segment? {
         guard let oldest = log.segments.first, let tip = log.tip, oldest.name.id < tip.segment else { return nil }
-        guard let low = leastLow(in: log.name), low > log.end(of: 0), low > lastAcknowledgedInOldest(log) else {
+        guard let low = leastLow(in: log.name), low > log.end(of: 0), low > lastAcknowledged(in: 0, of: log) else {
             return nil
         }
         return oldest
     }
 
-    /// The last event that was ever acknowledged from the oldest segment, as the next one's header says: where that one
-    /// was opened to commit again and cut off, it begins no later, and holds nothing.
-    private func lastAcknowledgedInOldest(_ log: LogState) -> UInt64 {
-        guard log.segments.count > 1, let next = try? header(of: log, 1) else {
+    /// The last event that was ever acknowledged from a segment, as the next one's header says: where that one was
+    /// opened to commit again and cut off, it begins no later, and holds nothing.
+    func lastAcknowledged(in index: Int, of log: LogState) -> UInt64 {
+        guard index + 1 < log.segments.count, let next = try? header(of: log, index + 1) else {
             return log.end(of: log.segments.count - 1)
         }
-        guard let previous = next.previous, previous.segment == log.segments[0].name.id else { return 0 }
+        guard let previous = next.previous, previous.segment == log.segments[index].name.id else { return 0 }
         return previous.last
     }
 
@@ -109,7 +113,8 @@ extension Queue {
                 }
             }
         } catch {
-            return false
+            // An earlier call may have done what it gave an error for.
+            guard case .failed(.rename, _, _, .noEntry) = error else { return false }
         }
         log.segments.removeFirst()
         openFiles.removeAll { $0.segment == segment.name.id }
@@ -117,9 +122,18 @@ extension Queue {
     }
 
     /// True once a quarter of the segment being written is full and the next one is not ready.
-    private func needsSpare(_ log: LogState) -> Bool {
+    private func lacksSpare(_ log: LogState) -> Bool {
         guard let writer = log.writer, writer.offset >= writer.size / 4 else { return false }
         return log.spare.map { $0.size < options.segmentBytes } ?? true
+    }
+
+    /// True where the next segment is not as far as is needed for it to be ready when this one is three quarters full.
+    ///
+    /// A slice before each commit would make all of them wait for as long as a whole segment takes.
+    private func isSpareBehind(_ log: LogState) -> Bool {
+        guard let writer = log.writer else { return false }
+        let needed = (writer.offset - writer.size / 4) * options.segmentBytes / (writer.size / 2)
+        return log.spare?.size ?? 0 < needed
     }
 
     /// Zero-fills a slice of the spare, where there is room for all of it; true where something was done.

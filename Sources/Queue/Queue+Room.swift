@@ -55,13 +55,17 @@ extension Queue {
         let spare = log.spare?.size ?? 0
         if isSettled(log) { return max(spare, log.bytes - emptySegmentBytes) }
         guard let low = leastLow(in: log.name), let tip = log.tip else { return spare }
-        let gone = log.segments.indices.prefix { log.segments[$0].name.id < tip.segment && log.end(of: $0) < low }
+        let gone = log.segments.indices.prefix {
+            log.segments[$0].name.id < tip.segment && log.end(of: $0) < low && lastAcknowledged(in: $0, of: log) < low
+        }
         return gone.reduce(spare) { $0 + log.segments[$1].size }
     }
 
     /// True where every destination has settled every event, and none must be committed again.
     private func isSettled(_ log: LogState) -> Bool {
-        guard log.last > 0, !log.mustCommitAgain, let low = leastLow(in: log.name) else { return false }
+        guard log.last > 0, log.unrecovered == nil, !log.mustCommitAgain, let low = leastLow(in: log.name) else {
+            return false
+        }
         return low > log.last
     }
 

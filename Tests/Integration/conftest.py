@@ -4,7 +4,7 @@ import tempfile
 
 import pytest
 
-pytest.register_assert_rewrite("harness", "intake_box", "disk_case", "disks", "load", "shim")
+pytest.register_assert_rewrite("harness", "intake_box", "disk_case", "disks", "load", "manager", "shim")
 
 import disks as disk_images  # noqa: E402
 import harness  # noqa: E402

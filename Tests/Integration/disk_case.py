@@ -15,7 +15,7 @@ SECTIONS = "[Reachability]\nCheckInterval=500ms\n[Queue]\nKeepFree=0%\n"
 class Case:
     """A daemon whose queue lies on a disk of its own, and what its clients and its collector know."""
 
-    def __init__(self, disk, daemons, collector, sections="MaxSize=64M", **options):
+    def __init__(self, disk, daemons, collector, sections="MaxSize=64M", start=True, **options):
         self.disk, self.collector = disk, collector
         self.daemon = daemons(url=collector.url, **options)
         self.daemon.disk = disk
@@ -26,7 +26,8 @@ class Case:
         # Refused after they had been written: a start may find them.
         self.unsure = set()
         collector.script = Script(status=503)
-        self.daemon.start()
+        if start:
+            self.daemon.start()
 
     def __str__(self):
         status = self.daemon.status()
@@ -39,7 +40,8 @@ class Case:
         status, headers, problem = self.poster.refusal
         assert status == 503 and int(headers["Retry-After"]) > 0, self.poster.refusal
         assert re.search(told, problem["detail"]), problem
-        storage = until(lambda: (found := self.daemon.status()["storage"])["state"] != "ok" and found, 5, "status tells")
+        storage = until(lambda: (found := self.daemon.status()["storage"])["state"] != "ok" and found, 5,
+                        f"status tells {self}")
         assert storage["detail"], storage
         return storage
 

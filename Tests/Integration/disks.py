@@ -43,6 +43,7 @@ class Disk:
             run(*MKFS[kind], *make, self.device)
         self.attach_file_system()
         os.mkdir(self.queue, mode=0o700)
+        run("sync", "-f", self.mount)
 
     def attach(self):
         """Puts a block device over the image."""

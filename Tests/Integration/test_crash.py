@@ -1,59 +1,20 @@
 """The promise against `kill -9`, and against a file system that is shut down below the daemon."""
-import json
+import concurrent.futures
+import http.client
+import itertools
 import os
 import random
 import re
-import socket
 import subprocess
-import threading
 import time
 
 import pytest
 
-from harness import Collector, LineClient, Script, until
+from harness import LineClient, Script, until
+from load import Load
 
 KILLS = int(os.environ.get("UPLINKD_KILLS", "20"))
-CUTS = int(os.environ.get("UPLINKD_CUTS", "4"))
-
-
-class Load(threading.Thread):
-    """A client that posts numbered lines, reconnects when the daemon goes, and remembers what was acknowledged.
-
-    Numbers of a connection that broke before their answer may have been taken or not; they are never sent again.
-    """
-
-    def __init__(self, daemon, client):
-        super().__init__(daemon=True)
-        self.daemon_under_test, self.client = daemon, client
-        self.next = 0
-        self.acknowledged = set()
-        self.enough = threading.Event()
-
-    def run(self):
-        while not self.enough.is_set():
-            try:
-                self.connection()
-            except (OSError, ValueError):
-                time.sleep(0.01)
-
-    def connection(self):
-        link = LineClient(self.daemon_under_test.events, timeout=5)
-        sent, base = [], 0
-        try:
-            while not self.enough.is_set():
-                batch = range(self.next, self.next + random.choice((1, 3, 20)))
-                self.next = batch.stop
-                sent += batch
-                link.send(b"".join(b'{"n":"%d-%d"}\n' % (self.client, number) for number in batch))
-                while base < len(sent):
-                    answer = link.answer()
-                    if answer is None or "error" in answer:
-                        return
-                    for number in sent[base : answer["accepted"]]:
-                        self.acknowledged.add(f"{self.client}-{number}")
-                    base = answer["accepted"]
-        finally:
-            link.close()
+CUTS = int(os.environ.get("UPLINKD_CUTS", "5"))
 
 
 def test_kill_at_random_under_load(daemons, collector):
@@ -122,90 +83,116 @@ def test_every_answer_follows_a_sync(daemons):
         assert any(arrival < sync < answer for sync in synced), "an answer without a sync before it"
 
 
+# What a queue's files are changed by.
+CHANGES = (
+    "pwrite64", "fdatasync", "fsync", "rename", "renameat", "renameat2", "mkdir", "mkdirat", "unlink", "unlinkat",
+)
+
+
+def first_start_killed(daemon, collector, call, turn):
+    """Kills a daemon, which is on an empty directory, at that turn of a system call; False where it did not come so far
+    until an event was acknowledged. Whatever had been acknowledged has to arrive after the next start."""
+    name = os.path.basename(daemon.home)
+    daemon.wrap = ["strace", "-f", "-q", "-o", os.path.join(daemon.home, "trace"), "-e", f"trace={call}",
+                   "-e", f"inject={call}:signal=KILL:when={turn}"]
+    daemon.start(wait=False)
+    acknowledged = []
+    try:
+        until(daemon.is_serving, 20, "it serves")
+        daemon.post_numbers([f"{name}-0"])
+        acknowledged.append(f"{name}-0")
+    except (AssertionError, OSError, http.client.HTTPException):
+        assert daemon.process.wait(10) != 0
+    comes_so_far = daemon.process.poll() is not None
+    if not comes_so_far:
+        daemon.kill()
+    daemon.wrap = []
+    daemon.start()
+    daemon.post_numbers([f"{name}-1"])
+    acknowledged.append(f"{name}-1")
+    until(lambda: set(acknowledged) <= set(collector.numbers()), 20, f"{name}: all arrives\n{daemon.read_log()}")
+    until(lambda: daemon.assert_ledger()["queued"] == 0, 10, "nothing is queued")
+    ledger = daemon.assert_ledger()
+    assert ledger["quarantined"] == 0 and len(acknowledged) <= ledger["accepted"] <= 2, (name, ledger)
+    assert daemon.stop() == 0
+    return comes_so_far
+
+
+def test_first_start_killed_anywhere(daemons, collector):
+    """On an empty directory, killed at each call that changes a file until the first event is acknowledged."""
+
+    def kill_at_each(call):
+        turns = itertools.count(1)
+        while first_start_killed(daemons(f"{call}{(turn := next(turns))}", url=collector.url, options="FlushSpread=0"),
+                                 collector, call, turn):
+            assert turn < 100
+        return turn - 1
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        counts = dict(zip(CHANGES, pool.map(kill_at_each, CHANGES)))
+    print("Calls until the first event was acknowledged:", counts)
+    assert counts["pwrite64"] > 3 and counts["fdatasync"] > 3 and counts["rename"] + counts["renameat"] > 1, counts
+
+
 class PowerCuts:
     """A loop mount that is shut down below a loaded daemon, as a power cut would, several times."""
 
     OPTIONS = "RetryMin=250ms\nFlushSpread=0"
     SECTIONS = "[Reachability]\nCheckInterval=1s\n[Queue]\nMaxSize=128M\nKeepFree=0%"
 
-    def __init__(self, home, kind, daemons, environment=None):
-        self.image, self.mount_point = os.path.join(home, "image"), os.path.join(home, "mount")
-        os.mkdir(self.mount_point)
-        subprocess.run(["truncate", "-s", "400M", self.image], check=True)
-        subprocess.run(["mkfs." + kind, "-q", self.image], check=True)
-        self.collector = Collector(script=Script(status=503))
-        self.daemon = daemons(url=self.collector.url, environment=environment)
-        self.daemon.queue = os.path.join(self.mount_point, "queue")
+    def __init__(self, disk, daemons, collector, environment=None):
+        self.disk, self.collector = disk, collector
+        collector.script = Script(status=503)
+        self.daemon = daemons(url=collector.url, environment=environment)
+        self.daemon.disk, self.daemon.queue = disk, disk.queue
         self.daemon.write_configuration(self.OPTIONS, self.SECTIONS)
         self.acknowledged = set()
 
-    def mount(self):
-        subprocess.run(["mount", "-o", "loop", self.image, self.mount_point], check=True)
-        os.makedirs(self.daemon.queue, mode=0o700, exist_ok=True)
-
-    def unmount(self):
-        until(lambda: subprocess.run(["umount", self.mount_point]).returncode == 0, 10, "the mount goes")
-
     def cut(self, number):
-        self.mount()
         self.daemon.start()
         loads = [Load(self.daemon, 10 * number + client) for client in range(4)]
         for load in loads:
             load.start()
         time.sleep(0.5)
-        subprocess.run(["xfs_io", "-x", "-c", "shutdown", self.mount_point], check=True)
+        self.disk.shut_down()
         for load in loads:
             load.enough.set()
         self.daemon.kill()
         for load in loads:
             load.join(10)
             self.acknowledged |= load.acknowledged
-        self.unmount()
+        self.disk.remount()
 
     def missing(self):
         return self.acknowledged - set(self.collector.numbers())
 
-    def close(self):
-        if self.daemon.process and self.daemon.process.poll() is None:
-            self.daemon.kill()
-        self.unmount()
-        self.collector.stop()
-
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loop mounts need root")
 @pytest.mark.parametrize("kind", ["ext4", "xfs"])
-def test_file_system_shut_down(daemons, home, kind):
+def test_file_system_shut_down(disks, daemons, collector, kind):
     """What was acknowledged before a power cut of the file system is there after it."""
-    cuts = PowerCuts(home, kind, daemons)
-    try:
-        for number in range(CUTS):
-            cuts.cut(number)
-        cuts.mount()
-        cuts.collector.script = Script()
-        cuts.daemon.start()
-        assert len(cuts.acknowledged) > 50 * CUTS
-        until(lambda: not cuts.missing(), 30, f"every acknowledged event arrives\n{cuts.daemon.read_log()}")
-        until(lambda: cuts.daemon.assert_ledger()["queued"] == 0, 10, "nothing is queued")
-        assert cuts.daemon.stop() == 0
-    finally:
-        cuts.close()
+    cuts = PowerCuts(disks(kind, 400), daemons, collector)
+    for number in range(CUTS):
+        cuts.cut(number)
+    collector.script = Script()
+    cuts.daemon.start()
+    assert len(cuts.acknowledged) > 50 * CUTS
+    until(lambda: not cuts.missing(), 30, f"every acknowledged event arrives\n{cuts.daemon.read_log()}")
+    until(lambda: cuts.daemon.assert_ledger()["queued"] == 0, 10, "nothing is queued")
+    assert cuts.daemon.stop() == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loop mounts need root")
-def test_the_cut_catches_a_daemon_that_does_not_sync(daemons, home):
+def test_the_cut_catches_a_daemon_that_does_not_sync(disks, daemons, collector, home):
     """The control run: with syncs turned into nothing the same cut loses acknowledged events."""
     shim = os.path.join(home, "nosync.so")
     source = os.path.join(home, "nosync.c")
     with open(source, "w") as file:
         file.write("int fdatasync(int fd) { return 0 * fd; }\nint fsync(int fd) { return 0 * fd; }\n")
     subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, source], check=True)
-    cuts = PowerCuts(home, "ext4", daemons, environment={"LD_PRELOAD": shim})
-    try:
-        cuts.cut(0)
-        cuts.mount()
-        cuts.collector.script = Script()
-        cuts.daemon.start()
-        time.sleep(3)
-        assert cuts.missing(), "a power cut that loses nothing without syncs proves nothing"
-    finally:
-        cuts.close()
+    cuts = PowerCuts(disks("ext4", 400), daemons, collector, environment={"LD_PRELOAD": shim})
+    cuts.cut(0)
+    collector.script = Script()
+    cuts.daemon.start()
+    until(lambda: cuts.daemon.assert_ledger()["queued"] == 0, 20, "what there is arrives")
+    assert cuts.missing(), "a power cut that loses nothing without syncs proves nothing"

@@ -20,9 +20,9 @@ FAILING_SECONDS = int(os.environ.get("UPLINKD_FAILING_SECONDS", "3"))
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
 # What the daemon does with its files: commits, the next segment made ready and opened, cursors, retirement, reading.
 CALLS = [
-    ("pwrite", ".segment"), ("fdatasync", ".segment"), ("open", "/spare"), ("pwrite", "/spare"), ("fdatasync", "/spare"),
-    ("rename", "/spare"), ("fsync", "/logs/normal"), ("pwrite", "/cursors"), ("fdatasync", "/cursors"),
-    ("rename", ".segment"), ("pread", ".segment"),
+    ("pwrite", ".segment"), ("fdatasync", ".segment"), ("open", "/spare"), ("pwrite", "/spare"),
+    ("fdatasync", "/spare"), ("rename", "/spare"), ("fsync", "/logs/normal"), ("pwrite", "/cursors"),
+    ("fdatasync", "/cursors"), ("rename", ".segment"), ("pread", ".segment"),
 ]
 
 

@@ -7,9 +7,11 @@ import pytest
 
 from disk_case import Case
 from disks import run
+from harness import Script, until
+from manager import Manager
 
 # For how long a client insists while the disk is full, and the lines are counted.
-FULL_SECONDS = int(os.environ.get("UPLINKD_FULL_SECONDS", "4"))
+FULL_SECONDS = int(os.environ.get("UPLINKD_FULL_SECONDS", "3"))
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
 
 
@@ -139,3 +141,43 @@ def test_quota(disks, daemons, collector):
     run("btrfs", "qgroup", "limit", "64M", disk.queue)
     case.assert_taken_again()
     case.assert_drains()
+
+
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("how", ["full", "read-only"])
+def test_start_on_a_disk_that_takes_nothing(disks, daemons, home, collector, how, used):
+    """READY all the same, refused with a time to retry, cured by itself; and then it is locked against a second one."""
+    disk, manager = disks("tmpfs", 4), Manager(home)
+    case = Case(disk, daemons, collector, "MaxSize=2M", environment=manager.environment(), start=used)
+    if used:
+        assert case.poster.post()
+        assert case.daemon.stop(5) == 0
+    if how == "full":
+        disk.fill()
+    else:
+        run("mount", "-o", "remount,ro", disk.mount)
+    case.daemon.start()
+    until(lambda: manager.kinds()[-1:] == ["READY"], 10, "it is ready")
+    # A spare that the last run made may still take some.
+    case.poster.until_refused()
+    case.assert_refused("full|disk")
+    assert case.daemon.status()["state"] == "degraded"
+    if used:
+        collector.script = Script()
+        until(lambda: collector.numbers() == case.poster.accepted, 10, "what was there is delivered")
+    if how == "full":
+        disk.clear()
+    else:
+        run("mount", "-o", "remount,rw", disk.mount)
+    case.assert_taken_again()
+    case.assert_drains()
+    case.daemon.kill()
+    case.daemon.start()
+    assert case.poster.post()
+    case.assert_drains()
+    second = daemons("second")
+    second.queue = disk.queue
+    second.write_configuration()
+    second.start(wait=False)
+    assert second.process.wait(10) == 74, second.read_log()
+    assert case.daemon.stop(5) == 0

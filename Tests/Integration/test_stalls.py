@@ -1,57 +1,18 @@
-"""Things that do not answer: name servers, the journal, the disk, systemd. Intake, the watchdog and SIGTERM bear it."""
-import contextlib
+"""Things that do not answer: name servers, the journal, systemd. Intake, the watchdog and SIGTERM bear it."""
 import os
-import re
 import signal
 import socket
-import subprocess
 import threading
 import time
 
 import pytest
 
 from harness import LineClient, collector_in, Script, enter, request, until
+from manager import Manager
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root")
-# Both shorter than what a lookup holds up its caller for, and long for a busy machine.
+# Like the watchdog's, shorter than what a lookup holds up its caller for, and long for a busy machine.
 ANSWER_SECONDS = 4
-WATCHDOG_SECONDS = 4
-
-
-class Manager(threading.Thread):
-    """Stands for systemd at the other end of $NOTIFY_SOCKET; keeps each datagram with the time of its arrival."""
-
-    def __init__(self, home, reads=True):
-        super().__init__(daemon=True)
-        self.path = os.path.join(home, "notify")
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.socket.bind(self.path)
-        self.datagrams = []
-        self.on_ready = lambda: None
-        if reads:
-            self.start()
-
-    def run(self):
-        while True:
-            text = self.socket.recv(65536).decode()
-            fields = dict(line.split("=", 1) for line in text.splitlines())
-            if "READY" in fields:
-                self.on_ready()
-            self.datagrams.append((time.monotonic(), fields))
-
-    def environment(self, watchdog=WATCHDOG_SECONDS):
-        return {"NOTIFY_SOCKET": self.path, "WATCHDOG_USEC": str(int(watchdog * 1_000_000))}
-
-    def kinds(self):
-        """What was told, signs of life and bare sentences apart."""
-        names = ("READY", "RELOADING", "STOPPING")
-        return [name for _, fields in self.datagrams for name in names if name in fields]
-
-    def assert_fed(self, since):
-        """Between `since` and now systemd would not have lost patience once."""
-        times = [since] + [at for at, fields in self.datagrams if "WATCHDOG" in fields and at >= since]
-        gaps = [later - sooner for sooner, later in zip(times, times[1:] + [time.monotonic()])]
-        assert max(gaps) < WATCHDOG_SECONDS, f"{max(gaps):.2f} s without a sign of life"
 
 
 def assert_answers(daemon, seconds, every=0.05):
@@ -227,136 +188,6 @@ def test_sigterm_while_the_journal_does_not_read(daemons, home):
     chatter(daemon, 10)
     daemon.post_numbers(range(10))
     assert daemon.stop(6) == 0
-
-
-class FrozenDisk:
-    """A file system of its own for the queue, which can be frozen: each write to it waits."""
-
-    def __init__(self, home):
-        self.image, self.mount = os.path.join(home, "image"), os.path.join(home, "mount")
-        os.mkdir(self.mount)
-        subprocess.run(["truncate", "-s", "200M", self.image], check=True)
-        subprocess.run(["mkfs.ext4", "-q", self.image], check=True)
-        subprocess.run(["mount", "-o", "loop", self.image, self.mount], check=True)
-        self.is_frozen = False
-
-    def freeze(self):
-        subprocess.run(["fsfreeze", "-f", self.mount], check=True)
-        self.is_frozen = True
-
-    def thaw(self):
-        if self.is_frozen:
-            subprocess.run(["fsfreeze", "-u", self.mount], check=True)
-        self.is_frozen = False
-
-
-@pytest.fixture
-def disk(home):
-    made = FrozenDisk(home)
-    yield made
-    made.thaw()
-    until(lambda: subprocess.run(["umount", made.mount]).returncode == 0, 10, "the file system is unmounted")
-
-
-@pytest.fixture
-def daemon_on_disk(disk, daemons, home):
-    """A daemon, not yet started, whose queue lies on the disk; ended before the disk is unmounted."""
-    manager = Manager(home)
-    daemon = daemons(environment=manager.environment())
-    daemon.queue = os.path.join(disk.mount, "queue")
-    os.mkdir(daemon.queue, mode=0o700)
-    daemon.write_configuration(sections="MaxSize=64M\nKeepFree=0%")
-    daemon.manager = manager
-    yield daemon
-    disk.thaw()
-    if daemon.process and daemon.process.poll() is None:
-        daemon.kill()
-
-
-@needs_root
-def test_a_disk_that_stands_still(disk, daemon_on_disk):
-    daemon = daemon_on_disk
-    daemon.start()
-    daemon.post_numbers(range(10))
-    disk.freeze()
-    began = time.monotonic()
-    waiting = LineClient(daemon.events, timeout=30)
-    waiting.send(b'{"n":1}\n')
-    storage = until(lambda: (found := daemon.status()["storage"])["state"] != "ok" and found, 5, "status shows it")
-    assert storage["state"] == "slow" and "has not answered" in storage["detail"]
-    assert daemon.status()["intake"]["accepted"] == 10, "no answer before the sync"
-    # Over ten seconds clients are told at once rather than left to wait.
-    until(lambda: request(daemon.control, "GET", "/readyz")[0] == 503, 15, "it is not ready")
-    assert time.monotonic() - began > 9
-    code, headers, answer = daemon.post([{"n": 2}])
-    assert code == 503 and "disk" in answer["detail"] and int(headers["Retry-After"]) > 0
-    assert request(daemon.control, "GET", "/livez")[0] == 200
-    until(lambda: any("disk has not answered" in fields.get("STATUS", "") for _, fields in daemon.manager.datagrams),
-          5, "systemctl status shows it")
-    daemon.manager.assert_fed(began)
-    disk.thaw()
-    assert waiting.answer() == {"accepted": 1}
-    until(lambda: daemon.post([{"n": 3}])[0] == 202, 5, "events are taken again")
-    assert daemon.status()["storage"]["state"] == "ok"
-    until(lambda: "disk" not in [fields["STATUS"] for _, fields in daemon.manager.datagrams if "STATUS" in fields][-1],
-          5, "systemctl status shows that, too")
-    assert daemon.stop() == 0
-
-
-def until_ended(pid):
-    """The kernel keeps a thread that waits for a frozen disk; all else of the process is to be gone in time."""
-    until(lambda: re.search(r"^State:\s+[ZX]", open(f"/proc/{pid}/status").read(), re.M), 6, "the process has ended")
-
-
-@needs_root
-def test_sigterm_while_the_queue_is_opened(disk, daemon_on_disk):
-    daemon = daemon_on_disk
-    disk.freeze()
-    daemon.start(wait=False)
-    until(lambda: any(fields.get("STATUS") == "opening the queue" for _, fields in daemon.manager.datagrams), 10,
-          "it says that it waits")
-    os.kill(daemon.process.pid, signal.SIGTERM)
-    until_ended(daemon.process.pid)
-    disk.thaw()
-    assert daemon.process.wait(5) == 0
-    assert daemon.manager.kinds() == ["STOPPING"]
-    daemon.start()
-    daemon.post_numbers(range(10))
-
-
-@needs_root
-def test_sighup_while_the_queue_is_opened(disk, daemon_on_disk):
-    daemon = daemon_on_disk
-    disk.freeze()
-    daemon.start(wait=False)
-    until(lambda: daemon.manager.datagrams, 10, "it says that it waits")
-    daemon.destinations["late"] = "http://127.0.0.1:9/"
-    daemon.write_configuration(sections="MaxSize=64M\nKeepFree=0%")
-    os.kill(daemon.process.pid, signal.SIGHUP)
-    time.sleep(0.5)
-    disk.thaw()
-    until(lambda: daemon.manager.kinds() == ["READY", "RELOADING", "READY"], 10, "it reloads once it is ready")
-    assert daemon.state("late") != ""
-
-
-@needs_root
-def test_sigterm_while_the_disk_stands_still(disk, daemon_on_disk):
-    daemon = daemon_on_disk
-    daemon.start()
-    daemon.post_numbers(range(10))
-    disk.freeze()
-    waiting = LineClient(daemon.events, timeout=30)
-    waiting.send(b'{"n":1}\n')
-    until(lambda: daemon.status()["storage"]["state"] == "slow", 5, "it waits for the disk")
-    pid = daemon.pid()
-    os.kill(pid, signal.SIGTERM)
-    until_ended(pid)
-    disk.thaw()
-    assert daemon.process.wait(5) == 0
-    with contextlib.suppress(ConnectionError):
-        assert waiting.answer() is None
-    daemon.start()
-    assert daemon.status()["queue"]["logs"]["normal"]["events"] in (10, 11)
 
 
 def test_ready_when_the_sockets_accept(daemons, home):

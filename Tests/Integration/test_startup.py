@@ -2,13 +2,12 @@
 import hashlib
 import os
 import re
-import socket
 import struct
 import subprocess
 
 import pytest
 
-from harness import UPLINKD, Daemon, request, until
+from harness import UPLINKD, request, until
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="owners and mounts need root")
 
@@ -245,120 +244,6 @@ def test_drop_ins_win(daemons):
         file.write("[Intake]\nMaxEventSize=none\n")
     daemon.stop()
     assert "30-c.conf:2:14: " in fails(daemon, 78)
-
-
-class Notify:
-    """The socket on which systemd would listen."""
-
-    def __init__(self, home):
-        self.path = os.path.join(home, "notify.sock")
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.socket.bind(self.path)
-        self.socket.settimeout(10)
-        self.said = []
-
-    def wait(self, line):
-        while line not in self.said:
-            self.said += self.socket.recv(4096).decode().splitlines()
-
-
-@pytest.fixture
-def small_disk(home):
-    """A file system of 4 MB."""
-    path = os.path.join(home, "disk")
-    os.mkdir(path)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4M,mode=700", "none", path], check=True)
-    yield path
-    until(lambda: subprocess.run(["umount", "-l", path]).returncode == 0, 10, "the mount goes")
-
-
-def fill(path):
-    """Leaves no byte free."""
-    with open(os.path.join(path, "filler"), "wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(b"\0" * 4096)
-        except OSError:
-            pass
-
-
-def started_degraded(daemon, home):
-    """Starts it, waits for READY=1, and sees that it refuses with a time to retry, over HTTP and by line."""
-    notify = Notify(home)
-    daemon.environment = {"NOTIFY_SOCKET": notify.path}
-    daemon.start(wait=False)
-    notify.wait("READY=1")
-    assert daemon.status()["state"] == "degraded", daemon.status()
-    code, headers, problem = daemon.post([{"n": 1}])
-    assert code == 503 and int(headers["Retry-After"]) > 0 and problem["detail"], problem
-    assert daemon.status()["storage"]["state"] in ("full", "failing")
-    return notify
-
-
-def takes(daemon, events):
-    return daemon.post(events)[0] == 202
-
-
-@as_root
-@pytest.mark.parametrize("used", [False, True])
-def test_full_disk_at_start(daemons, home, collector, small_disk, used):
-    """READY all the same; 503 with Retry-After; takes events within 10 s once there is room, without a restart."""
-    daemon = daemons(url=collector.url)
-    daemon.queue = os.path.join(small_disk, "queue")
-    os.mkdir(daemon.queue, mode=0o700)
-    daemon.write_configuration("FlushSpread=0", "[Reachability]\nCheckInterval=1s\n[Queue]\nMaxSize=2M\nKeepFree=0%")
-    expected = []
-    if used:
-        collector.script.status = 503
-        daemon.start()
-        daemon.post_numbers(range(100, 110))
-        expected = list(range(100, 110))
-        daemon.kill()
-        collector.script.status = 200
-    fill(small_disk)
-    started_degraded(daemon, home)
-    until(lambda: collector.numbers() == expected, 10, "what was there is delivered")
-    os.unlink(os.path.join(small_disk, "filler"))
-    until(lambda: takes(daemon, [{"n": 2}]), 10, "takes events again")
-    until(lambda: daemon.status()["state"] == "running", 5, "status tells")
-    until(lambda: collector.numbers() == expected + [2], 10, "delivers")
-    until(lambda: daemon.assert_ledger()["queued"] == 0, 5, "the ledger knows")
-    daemon.kill()
-    daemon.start()
-    daemon.post_numbers([3])
-    until(lambda: 3 in collector.numbers(), 10, f"delivers\n{daemon.read_log()}")
-    assert collector.numbers() == expected + [2, 3], "nothing comes twice"
-    assert daemon.stop() == 0
-
-
-def remount(path, mode):
-    subprocess.run(["mount", "-o", "remount," + mode, path], check=True)
-
-
-@as_root
-@pytest.mark.parametrize("used", [False, True])
-def test_read_only_disk_at_start(daemons, home, collector, small_disk, used):
-    """As a full one; and once it can be written, the directory is locked against a second daemon."""
-    daemon = daemons("first", url=collector.url)
-    daemon.queue = os.path.join(small_disk, "queue")
-    os.mkdir(daemon.queue, mode=0o700)
-    daemon.write_configuration("FlushSpread=0", "[Reachability]\nCheckInterval=1s\n[Queue]\nMaxSize=2M\nKeepFree=0%")
-    if used:
-        daemon.start()
-        daemon.post_numbers([0])
-        until(lambda: collector.numbers() == [0], 10, "delivers")
-        until(lambda: daemon.assert_ledger()["queued"] == 0, 5, "the ledger knows")
-        assert daemon.stop() == 0
-    remount(small_disk, "ro")
-    started_degraded(daemon, home)
-    remount(small_disk, "rw")
-    until(lambda: takes(daemon, [{"n": 2}]), 10, "takes events again")
-    until(lambda: collector.numbers() == [0, 2][not used :], 10, f"delivers {collector.numbers()}")
-    second = daemons("second")
-    second.queue = daemon.queue
-    second.write_configuration()
-    fails(second, 74)
-    assert daemon.stop() == 0
 
 
 def test_strangers_in_the_queue_are_named_and_left(daemons):

@@ -109,4 +109,26 @@ import Time
         bench.commit(batches: [1])
         #expect(try bench.drain().events == (bench.accepted[.normal] ?? [:]).filter { $0.key == 201 })
     }
+
+    /// A commit finds at most as many slices in front of it as the segment's progress asks for; a pause does the rest.
+    @Test func theNextSegmentIsMadeReadyAtThePaceOfCommits() throws {
+        let storage = MemoryStorage()
+        var options = Bench.smallSegments
+        options.firstSegmentBytes = 2 << 20
+        options.segmentBytes = 2 << 20
+        let bench = try Bench(storage, options)
+        var ready = 0
+        for number in 1...512 {
+            bench.commit(batches: [1])
+            let now = Instant(nanoseconds: 0)
+            var slices = 0
+            storage.calls.removeAll()
+            while let next = bench.queue.housekeep(at: now, age: 0), next <= now {}
+            for case .write("logs/normal/spare", _) in storage.calls { slices += 1 }
+            #expect(slices <= 1, "commit \(number)")
+            ready += slices
+            #expect(ready <= max(0, (number - 128) / 32 + 1))
+            if number >= 384 { #expect(ready == 8, "ready when three quarters are full") }
+        }
+    }
 }

@@ -84,4 +84,15 @@ import Time
         _ = try bench.drain()
         #expect(bench.queue.condition.storage == .good)
     }
+
+    /// A segment whose events a start committed again must stay until they are settled: it is no room to be had.
+    @Test func whatMustStayIsNotCountedAsRoom() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, Self.least)
+        bench.commit(batches: [3])
+        try bench.restart(clean: false)
+        storage.available = 0
+        while isTaken(bench.commit(length: 1_000)) {}
+        #expect(bench.queue.condition.storage == .full)
+    }
 }

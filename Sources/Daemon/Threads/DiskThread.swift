@@ -21,6 +21,10 @@ final class DiskThread {
     private var snapshotIsDue = false
     /// What the newest snapshot says of the storage.
     private var shownStorage = QueueSnapshot.Storage.good
+    /// True where a slice of housekeeping was done since the last commit, or before it.
+    private var didSlice = false
+    /// Until when the next commit goes before a slice.
+    private var restsUntil = Instant(nanoseconds: 0)
     private var isStopping = false
 
     /// Starts the thread; it opens the queue, tells how that went, and serves requests until `stop`.
@@ -31,7 +35,7 @@ final class DiskThread {
             pulse.begin()
             do throws(QueueError) {
                 let queue = try Queue.open(
-                    FileStorage(directory: settings.directory), options: settings.options,
+                    FileStorage(directory: settings.directory).withFault, options: settings.options,
                     destinations: settings.destinations, at: Clock.wall, randomBits: SystemRandom.bits)
                 let thread = DiskThread(queue, requests, replies, pulse)
                 replies.post(.opened(queue.recovery, queue.snapshot))
@@ -58,8 +62,8 @@ final class DiskThread {
         while !isStopping {
             let waiting = take(until: reads.isEmpty ? next : Clock.now)
             pulse.begin()
-            serve(waiting)
-            next = housekeep(at: Clock.now)
+            let hadCommit = serve(waiting)
+            next = housekeep(at: Clock.now, afterCommit: hadCommit)
             tellFailures()
             pulse.end()
         }
@@ -78,19 +82,34 @@ final class DiskThread {
         return deadline <= now ? requests.drain() : requests.drain(waitingAtMost: deadline - now)
     }
 
-    private func serve(_ waiting: [DiskRequest]) {
+    /// True where there was a commit.
+    private func serve(_ waiting: [DiskRequest]) -> Bool {
+        var hadCommit = false
         for request in waiting {
-            if case .commit(let ordinal, let batches) = request { commit(ordinal, batches) }
+            guard case .commit(let ordinal, let batches) = request else { continue }
+            commit(ordinal, batches)
+            hadCommit = true
         }
         for request in waiting { settle(request) }
         if !reads.isEmpty { read(reads.removeFirst()) }
+        return hadCommit
     }
 
     /// One slice of housekeeping, and a snapshot if it is time; when to come again, nil for not by itself.
-    private func housekeep(at now: Instant) -> Instant? {
+    ///
+    /// Of two commits in a row only one has a slice behind it: what came too late for the first waits for one slice, not
+    /// for two. The next is waited for as long as a sync takes.
+    private func housekeep(at now: Instant, afterCommit: Bool) -> Instant? {
+        if afterCommit && didSlice {
+            didSlice = false
+            restsUntil = now + .microseconds(queue.lastSyncMicroseconds)
+        }
+        guard now >= restsUntil else { return restsUntil }
         let before = (queue.condition.storage, queue.bytesOnDisk)
         let next = queue.housekeep(at: now, age: age)
         tellMoves()
+        tellDamages()
+        didSlice = next.map { $0 <= now } ?? false
         if before != (queue.condition.storage, queue.bytesOnDisk) || queue.condition.storage != shownStorage {
             snapshotIsDue = true
         }
@@ -103,7 +122,7 @@ final class DiskThread {
 
     private func commit(_ ordinal: UInt64, _ sealed: BatchHandover) {
         var batches = sealed.take()
-        let wall = Clock.wall
+        let wall = AgeClock.wall ?? WallTime(milliseconds: RecordLayout.noWallTime)
         let outcomes = queue.commit(&batches, at: wall, age: age)
         tellMoves()
         replies.post(.committed(ordinal: ordinal, outcomes, BatchHandover(batches)))
@@ -134,6 +153,10 @@ final class DiskThread {
         } catch {
             replies.post(.readFailed(destination: destination, id: id, error))
         }
+        tellDamages()
+    }
+
+    private func tellDamages() {
         let damages = queue.takeDamages()
         if !damages.isEmpty { replies.post(.damaged(damages)) }
     }

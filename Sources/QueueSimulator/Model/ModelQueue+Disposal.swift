@@ -1,3 +1,5 @@
+internal import Queue
+
 extension ModelQueue {
     /// Puts holes in place of events, whatever became of them elsewhere; returning is the receipt.
     func purge(_ sequences: Set<Int>, in log: Int) throws(DiskError) {
@@ -29,18 +31,29 @@ extension ModelQueue {
         }
     }
 
+    /// Puts holes in place of all events of a log, and passes them everywhere.
+    func purge(_ log: Int) throws(DiskError) {
+        let next = logs[log].next
+        try purge(Set(oldest(log)..<next), in: log)
+        for destination in known.sorted() {
+            let low = cursors[destination, log].slot.low
+            try move(destination, log, (low..<max(low, next)).map { ($0, .purged) })
+        }
+        try synchroniseCursors()
+    }
+
     /// Gives up the oldest segment of a log to make room, never the newest; where the cursors cannot be made durable,
     /// the segment stays and nothing behind it is sent, or it would come out of order after a power cut.
-    func evict(_ log: Int, now: Int) throws(DiskError) {
+    func evict(_ log: Int) throws(DiskError) {
         guard logs[log].segments.count > 1 else { return }
         let last = logs[log].segments[1].first - 1
-        for destination in 0..<Self.destinations {
+        for destination in known.sorted() {
             let low = cursors[destination, log].slot.low
             guard low <= last else { continue }
-            let dispositions = (low...last).map { sequence in
-                (sequence, dispositionOfEvicted(sequence, log: log, destination: destination))
+            let fates = (low...last).map { sequence in
+                (sequence, fateOfEvicted(sequence, log: log, destination: destination))
             }
-            try settle(destination, log, dispositions)
+            try move(destination, log, fates)
             cursors[destination, log].durableDue = last + 1
         }
         try synchroniseCursors()
@@ -54,7 +67,7 @@ extension ModelQueue {
         try disk.synchroniseNames()
     }
 
-    private func dispositionOfEvicted(_ sequence: Int, log: Int, destination: Int) -> Disposition {
+    private func fateOfEvicted(_ sequence: Int, log: Int, destination: Int) -> Fate {
         let (event, epoch) = event(log, sequence)
         let letter = Letter(destination: destination, log: log, epoch: epoch, sequence: sequence)
         switch event {
@@ -66,10 +79,10 @@ extension ModelQueue {
 
     /// Removes the segments that every destination is past, but for the newest of a log, which tells what was accepted.
     func retire() throws(DiskError) {
-        for log in 0..<Self.logs {
+        for log in 0..<QueueShape.logs {
             while logs[log].segments.count > 1 {
                 let last = logs[log].segments[1].first - 1
-                let all = (0..<Self.destinations).map { cursors[$0, log] }
+                let all = known.map { cursors[$0, log] }
                 guard all.allSatisfy({ $0.slot.low > last }) else { break }
                 let isBroken = variant == .unlinkBeforeCursorsAreSynced
                 if !isBroken, all.contains(where: { $0.durableLow <= last }) { try synchroniseCursors() }

@@ -1,7 +1,5 @@
 /// The rules of the queue, over a `ModelDisk`.
 final class ModelQueue {
-    static let logs = 2
-    static let destinations = 2
     /// Batches in a segment.
     static let batchesPerSegment = 3
     /// Events in a request.
@@ -53,14 +51,14 @@ final class ModelQueue {
         let destination: Int
         let log: Int
         let sequence: Int
-        let disposition: Disposition
+        let fate: Fate
     }
 
     let disk: ModelDisk
     let variant: Variant?
     var logs: [Log]
     var nextSegment = 1
-    var cursors: CursorFile
+    var cursors: ModelCursors
     var letters = Set<Letter>()
     var lettersFile: Int?
     var nextName = 1
@@ -68,12 +66,16 @@ final class ModelQueue {
     var settled: [Settled] = []
     private var parsed: [Int: (cells: [Cell], contents: SegmentContents)] = [:]
 
+    /// The destinations that have cursors.
+    var known: Set<Int>
+
     /// Starts on what the disk holds; `epoch` is this start's.
-    init(disk: ModelDisk, variant: Variant?, epoch: UInt64) throws(DiskError) {
+    init(disk: ModelDisk, variant: Variant?, epoch: UInt64, destinations: [Int]) throws(DiskError) {
+        known = Set(destinations)
         self.disk = disk
         self.variant = variant
-        logs = (0..<Self.logs).map { Log(epoch: epoch &+ UInt64($0)) }
-        cursors = CursorFile()
+        logs = (0..<QueueShape.logs).map { Log(epoch: epoch &+ UInt64($0)) }
+        cursors = ModelCursors()
         try recover()
     }
 

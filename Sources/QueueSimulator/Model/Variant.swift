@@ -1,5 +1,5 @@
 /// A rule broken on purpose: each looks reasonable, and the model must find each.
-enum Variant: CaseIterable {
+package enum Variant: CaseIterable, Sendable {
     case unlinkBeforeCursorsAreSynced
     case cursorBeforeDeadLetter
     case countersInAFileOfTheirOwn

@@ -1,5 +1,7 @@
+internal import Queue
+
 /// The cursors in memory and where their slots stand: two for each destination and log, written in turn.
-struct CursorFile {
+struct ModelCursors {
     struct Cursor {
         var slot = Slot(generation: 0, low: 1, origin: 0, ledger: Ledger())
         /// The slot of the two that is durable; the other one is written.
@@ -11,7 +13,7 @@ struct CursorFile {
         var isDirty = false
     }
 
-    var cursors = [Cursor](repeating: Cursor(), count: ModelQueue.destinations * ModelQueue.logs)
+    var cursors = [Cursor](repeating: Cursor(), count: QueueShape.destinations * QueueShape.logs)
     var file: Int?
     var countersFile: Int?
     /// Whether a sync of the file failed: it is replaced before the next.
@@ -20,24 +22,24 @@ struct CursorFile {
     var isDirty: Bool { isSuspect || cursors.contains { $0.isDirty } }
 
     subscript(destination: Int, log: Int) -> Cursor {
-        get { cursors[destination * ModelQueue.logs + log] }
-        set { cursors[destination * ModelQueue.logs + log] = newValue }
+        get { cursors[destination * QueueShape.logs + log] }
+        set { cursors[destination * QueueShape.logs + log] = newValue }
     }
 
     static func position(_ destination: Int, _ log: Int, side: Int) -> Int {
-        (destination * ModelQueue.logs + log) * 2 + side
+        (destination * QueueShape.logs + log) * 2 + side
     }
 }
 
 extension ModelQueue {
     /// Moves a cursor over the next events and writes its slot, not synced.
-    func settle(_ destination: Int, _ log: Int, _ dispositions: [(sequence: Int, Disposition)]) throws(DiskError) {
-        guard let last = dispositions.last?.sequence else { return }
-        for (_, disposition) in dispositions { cursors[destination, log].slot.ledger[disposition] += 1 }
+    func move(_ destination: Int, _ log: Int, _ fates: [(sequence: Int, fate: Fate)]) throws(DiskError) {
+        guard let last = fates.last?.sequence else { return }
+        for (_, fate) in fates { cursors[destination, log].slot.ledger.count(1, as: fate) }
         cursors[destination, log].slot.low = last + 1
         try writeSlot(destination, log)
-        settled += dispositions.map {
-            Settled(destination: destination, log: log, sequence: $0.sequence, disposition: $0.1)
+        settled += fates.map {
+            Settled(destination: destination, log: log, sequence: $0.sequence, fate: $0.fate)
         }
     }
 
@@ -50,13 +52,13 @@ extension ModelQueue {
         guard let file = cursors.file, !cursors.isSuspect else { return }
         var slot = cursor.slot
         if variant == .countersInAFileOfTheirOwn, let counters = cursors.countersFile {
-            let position = CursorFile.position(destination, log, side: 0)
+            let position = ModelCursors.position(destination, log, side: 0)
             try ignoringFailure { () throws(DiskError) in
                 try disk.write(.counters(slot.ledger), to: counters, at: position)
             }
             slot.ledger = Ledger()
         }
-        let position = CursorFile.position(destination, log, side: cursor.lastSide)
+        let position = ModelCursors.position(destination, log, side: cursor.lastSide)
         do {
             try disk.write(.slot(slot), to: file, at: position)
         } catch .crash {
@@ -80,17 +82,17 @@ extension ModelQueue {
                 cursors.isSuspect = true
             }
         }
-        try replaceCursorFile()
+        try replaceModelCursors()
     }
 
-    func replaceCursorFile() throws(DiskError) {
+    func replaceModelCursors() throws(DiskError) {
         let file = try disk.create()
         let temporary = FileName.temporary(makeName())
-        for destination in 0..<Self.destinations {
-            for log in 0..<Self.logs {
+        for destination in known.sorted() {
+            for log in 0..<QueueShape.logs {
                 let slot = cursors[destination, log].slot
                 for side in 0...1 {
-                    try disk.write(.slot(slot), to: file, at: CursorFile.position(destination, log, side: side))
+                    try disk.write(.slot(slot), to: file, at: ModelCursors.position(destination, log, side: side))
                 }
             }
         }

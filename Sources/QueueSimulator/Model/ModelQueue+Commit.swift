@@ -1,10 +1,10 @@
 extension ModelQueue {
     /// Makes posts durable, one sync a log, and returns the first sequence number in each log; throws `failed` where
     /// the clients must be told to come back later.
-    func commit(_ batches: [Int: [(token: Int, deadline: Int?)]]) throws(DiskError) -> [Int: Int] {
+    func commit(_ batches: [(log: Int, posts: [(token: Int, deadline: Int?)])]) throws(DiskError) -> [Int: Int] {
         var firsts: [Int: Int] = [:]
         var failure: DiskError?
-        for (log, posts) in batches.sorted(by: { $0.key < $1.key }) {
+        for (log, posts) in batches {
             let first = logs[log].next
             let events = posts.enumerated().map {
                 Event.posted(sequence: first + $0.offset, token: $0.element.token, deadline: $0.element.deadline)

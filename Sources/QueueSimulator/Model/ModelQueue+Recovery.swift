@@ -1,3 +1,5 @@
+internal import Queue
+
 extension ModelQueue {
     /// Finds everything again from names, slots and segments.
     func recover() throws(DiskError) {
@@ -7,9 +9,9 @@ extension ModelQueue {
         for (name, _) in disk.listing {
             if case .temporary = name { try disk.unlink(name) }
         }
-        for log in 0..<Self.logs {
+        for log in 0..<QueueShape.logs {
             let known = logs[log].segments.map { max($0.last, $0.first - 1) + 1 }.max() ?? 1
-            let passed = (0..<Self.destinations).map { cursors[$0, log].slot.low }.max() ?? 1
+            let passed = self.known.map { cursors[$0, log].slot.low }.max() ?? 1
             // What one destination had and the disk has no more was accepted all the same.
             logs[log].next = max(known, passed)
             if let newest = logs[log].segments.indices.last { logs[log].segments[newest].last = logs[log].next - 1 }
@@ -24,7 +26,7 @@ extension ModelQueue {
         }
         // What a killed daemon had written, but not synced, is durable before anybody relies on it.
         if variant != .recoverWithoutSync { try disk.synchroniseNames() }
-        for log in 0..<Self.logs {
+        for log in 0..<QueueShape.logs {
             logs[log].segments.sort { $0.id < $1.id }
             guard let newest = logs[log].segments.last else { continue }
             if variant != .recoverWithoutSync { try disk.synchronise(newest.file) }
@@ -51,12 +53,17 @@ extension ModelQueue {
     private func findCursors() throws(DiskError) {
         cursors.file = disk.names[.cursors]
         let cells = cursors.file.map { disk.cells($0) } ?? []
-        for destination in 0..<Self.destinations {
-            for log in 0..<Self.logs {
+        for destination in 0..<QueueShape.destinations {
+            for log in 0..<QueueShape.logs where (0...1).contains(where: { isUsed(cells, destination, log, side: $0) }) {
+                known.insert(destination)
+            }
+        }
+        for destination in known.sorted() {
+            for log in 0..<QueueShape.logs {
                 let best = (0...1).compactMap { side in
                     slot(cells, destination, log, side: side).map { (side: side, slot: $0) }
                 }.max { $0.slot.generation < $1.slot.generation }
-                var cursor = CursorFile.Cursor()
+                var cursor = ModelCursors.Cursor()
                 if let best {
                     cursor.slot = best.slot
                     cursor.durableSide = best.side
@@ -72,25 +79,30 @@ extension ModelQueue {
         try findCounters()
         try passMissingSegments()
         // A sync may have failed before the end: what can be read may not be durable, and no later sync will tell.
-        if variant != .recoverWithoutSync { try replaceCursorFile() }
+        if variant != .recoverWithoutSync { try replaceModelCursors() }
     }
 
     private func newestKnown(_ log: Int) -> Int { logs[log].segments.last?.last ?? 0 }
 
     private func slot(_ cells: [Cell], _ destination: Int, _ log: Int, side: Int) -> Slot? {
-        let position = CursorFile.position(destination, log, side: side)
+        let position = ModelCursors.position(destination, log, side: side)
         guard position < cells.count, case .slot(let slot) = cells[position] else { return nil }
         return slot
     }
 
+    private func isUsed(_ cells: [Cell], _ destination: Int, _ log: Int, side: Int) -> Bool {
+        let position = ModelCursors.position(destination, log, side: side)
+        return position < cells.count && cells[position] != .zero
+    }
+
     /// Events before the oldest segment whose cursor was lost: nobody can say any more what became of them.
     private func passMissingSegments() throws(DiskError) {
-        for destination in 0..<Self.destinations {
-            for log in 0..<Self.logs {
+        for destination in known.sorted() {
+            for log in 0..<QueueShape.logs {
                 let low = cursors[destination, log].slot.low
                 let oldest = logs[log].segments.first?.first ?? low
                 guard low < oldest else { continue }
-                try settle(destination, log, (low..<oldest).map { ($0, .quarantined) })
+                try move(destination, log, (low..<oldest).map { ($0, .quarantined) })
             }
         }
     }
@@ -99,9 +111,9 @@ extension ModelQueue {
         guard variant == .countersInAFileOfTheirOwn else { return }
         if let file = disk.names[.counters] {
             cursors.countersFile = file
-            for destination in 0..<Self.destinations {
-                for log in 0..<Self.logs {
-                    let position = CursorFile.position(destination, log, side: 0)
+            for destination in 0..<QueueShape.destinations {
+                for log in 0..<QueueShape.logs {
+                    let position = ModelCursors.position(destination, log, side: 0)
                     guard position < disk.cells(file).count,
                         case .counters(let ledger) = disk.cells(file)[position]
                     else { continue }

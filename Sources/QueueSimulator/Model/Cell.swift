@@ -1,3 +1,5 @@
+internal import Queue
+
 /// The unit that a disk keeps, loses or damages: a structure with a checksum of its own.
 enum Cell: Equatable {
     case zero
@@ -55,24 +57,4 @@ struct Letter: Hashable {
     let log: Int
     let epoch: UInt64
     let sequence: Int
-}
-
-/// What became of an event at a destination.
-enum Disposition: Int, CaseIterable {
-    case delivered, dead, expired, evicted, purged, quarantined
-}
-
-struct Ledger: Equatable, CustomStringConvertible {
-    private var counts = [Int](repeating: 0, count: Disposition.allCases.count)
-
-    subscript(disposition: Disposition) -> Int {
-        get { counts[disposition.rawValue] }
-        set { counts[disposition.rawValue] = newValue }
-    }
-
-    var total: Int { counts.reduce(0, +) }
-
-    var description: String {
-        Disposition.allCases.filter { self[$0] > 0 }.map { "\($0) \(self[$0])" }.joined(separator: ", ")
-    }
 }
