@@ -202,6 +202,33 @@ import Time
         #expect(found.faults.isEmpty && found.logs[0].events == 4 && found.logs[0].sequences == 1...4)
     }
 
+    @Test func deadLettersAreReadAndThoseToBeSentAgainAreExported() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<60 { bench.commit(batches: [4], length: 900) }
+        let letters = try [3, 5].map { sequence in
+            DeadLetter(
+                destination: "main", log: .normal, id: EventID(epoch: 77, sequence: sequence),
+                event: try #require(bench.accepted[.normal]?[sequence]), acceptedAt: nil, status: 400, attempts: 1,
+                at: WallTime(milliseconds: 6_000), detail: [])
+        }
+        try bench.queue.bury(letters)
+        _ = try bench.drain()
+        #expect(try bench.queue.retry([letters[1].name]) == 1)
+        bench.housekeep()
+        bench.queue.close()
+        #expect(try export(storage, everything: false).events == [.normal: [5: letters[1].event]])
+        let kept = try export(storage).events[.normal] ?? [:]
+        #expect(kept[3] == letters[0].event && kept[5] == letters[1].event && kept[240] != nil && kept[1] == nil)
+        let found = try Inspection(storage).verify()
+        #expect(found.faults.isEmpty && found.deadLetters.count == 2 && found.deadLetters.retried == 1)
+        let path = try #require(storage.files.keys.first { $0.hasSuffix(".retry") })
+        storage.files[path]?.bytes[60] ^= 1
+        #expect(try Inspection(storage).verify().faults.map(\.path) == [path])
+        let damaged = try export(storage, everything: false)
+        #expect(damaged.events.isEmpty && damaged.unreadable == 1 && damaged.damages.map(\.path) == [path])
+    }
+
     @Test func withoutFormatTheSegmentsTellWhoseTheyAre() throws {
         let storage = MemoryStorage()
         let bench = try Self.bench(storage)

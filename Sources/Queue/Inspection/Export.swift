@@ -1,3 +1,4 @@
+internal import Gates
 internal import Posix
 internal import Time
 
@@ -15,7 +16,13 @@ package final class Export {
     package private(set) var unreadable: UInt64 = 0
 
     private let queue: Queue
+    private let inspection: Inspection
     private let storage: any Storage
+    /// Dead letters whose events no log gives, from the last one to be printed to the first.
+    private var letters: [Inspection.LetterFile]
+    /// The first event of each log that was read, and the letters' events so far.
+    private var starts: [LogName: UInt64] = [:]
+    private var given: [LogName: Set<UInt64>] = [:]
     private var logs: [LogName]
     /// The next event of the first of `logs`.
     private var nextSequence: UInt64?
@@ -23,11 +30,14 @@ package final class Export {
     /// What the start has found and no read has met yet.
     private var known: [RecoveryReport.Damage]
 
-    /// The events that some destination has not settled, or all that can be read.
+    /// The events that some destination has not settled, or all that can be read, those of dead letters behind those
+    /// of the logs.
     ///
     /// Where a cursor cannot be read, or a log has none, it is all of them, too.
     package init(_ inspection: Inspection, everything: Bool) {
+        self.inspection = inspection
         storage = inspection.storage
+        letters = inspection.letterFiles().reversed().filter { everything || $0.state == .retry }
         queue = Queue(
             storage, QueueOptions(), [], inspection.format, lock: nil, randomBits: { 0 }, clock: { Clock.now })
         queue.recover(names: (try? storage.names(in: "")) ?? [], at: inspection.format.created)
@@ -60,6 +70,28 @@ package final class Export {
             note(queue.takeDamages() + takeKnown(lost, of: name), in: log)
             return chunk
         }
+        return nextLetter()
+    }
+
+    /// The next event that only a dead letter has.
+    private func nextLetter() -> Chunk? {
+        while let file = letters.popLast() {
+            let (log, sequence) = (file.name.log, file.name.sequence)
+            guard sequence < starts[log] ?? .max, given[log]?.contains(sequence) != true,
+                let found = inspection.read(file)
+            else { continue }
+            guard let letter = found.letter else {
+                unreadable += 1
+                if damages.count < Self.mostDamages { damages.append(inspection.damage(of: file, bytes: found.bytes)) }
+                continue
+            }
+            given[log, default: []].insert(sequence)
+            let record = Chunk.Record(
+                sequence: sequence, range: 0..<letter.event.count, acceptedAt: letter.acceptedAt, context: 0)
+            return Chunk(
+                log: log, epoch: letter.id.epoch, sequences: sequence...sequence, bytes: letter.event,
+                records: [record], contexts: [.unknown])
+        }
         return nil
     }
 
@@ -85,7 +117,9 @@ package final class Export {
 
     private func start(of log: LogState) -> UInt64 {
         let low = startsAtCursors ? queue.leastLow(in: log.name) : nil
-        return low ?? log.oldest
+        let start = low ?? log.oldest
+        starts[log.name] = start
+        return start
     }
 
     /// A disk that gives errors is asked again until the queue takes its bytes for damaged.
