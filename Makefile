@@ -66,7 +66,7 @@ nightly: export UPLINKD_CLOCK_STEPS ?= all
 nightly: export UPLINKD_BLOCK_WRITES ?= 3
 nightly: export UPLINKD_BACKLOG_READY_MS ?= 200
 nightly: export UPLINKD_BACKLOG_DRAIN ?= 1
-nightly: export UPLINKD_BACKLOG_MB ?= 8192
+nightly: export UPLINKD_BACKLOG_MB ?= 4096
 nightly: export UPLINKD_EXPORT_MB ?= 4000
 nightly: test bench
 

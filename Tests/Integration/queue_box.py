@@ -150,7 +150,7 @@ class Copies:
     """Damaged copies of a past, each with a daemon that has to cope with it."""
 
     def __init__(self, home):
-        self.home, self.count = home, 0
+        self.home, self.count, self.daemons = home, 0, []
         self.lock = threading.Lock()
         self.collector = Collector()
 
@@ -165,6 +165,7 @@ class Copies:
         daemon = Daemon(folder, url=f"http://127.0.0.1:{self.collector.port}/{name}", options=OPTIONS,
                         sections=SECTIONS)
         daemon.arrived = lambda: self.arrived(name)
+        self.daemons.append(daemon)
         return daemon
 
     def arrived(self, name):
@@ -210,4 +211,7 @@ class Copies:
         return lost, log
 
     def close(self):
+        for daemon in self.daemons:
+            if daemon.process and daemon.process.poll() is None:
+                daemon.kill()
         self.collector.stop()

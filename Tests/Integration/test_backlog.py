@@ -4,7 +4,7 @@ The 100 GB are 1,600 segments of 64 MiB, each a batch where it begins, a hole, a
 batch or an event is missing between the two, so nothing is lost there; the daemon has to read over it all the same.
 
 UPLINKD_BACKLOG_READY_MS=200 holds the start to its budget by the clock, for a quiet machine; UPLINKD_BACKLOG_DRAIN=1
-drains all of it; UPLINKD_BACKLOG_MB=8192 is how much is posted for real.
+drains all of it; UPLINKD_BACKLOG_MB=4096 is how much is posted for real.
 """
 import os
 import socket

@@ -43,8 +43,8 @@ class Counting(Collector):
 class Recording:
     """What a daemon did on a logged device: which events it acknowledged and delivered after how many writes."""
 
-    def __init__(self, home, kind, environment=None):
-        self.device = LoggedDevice(home, kind, SIZES[kind])
+    def __init__(self, home, device, environment=None):
+        self.device = device
         self.acknowledged = {}
         self.next = 0
         self.collector = Counting(self.device)
@@ -88,7 +88,6 @@ class Recording:
         if self.daemon.process and self.daemon.process.poll() is None:
             self.daemon.kill()
         self.collector.stop()
-        self.device.close()
 
 
 class Check:
@@ -175,8 +174,10 @@ if STEP:
         made = []
 
         def make(kind, environment=None):
-            os.mkdir(os.path.join(home, "r"))
-            made.append(Recording(os.path.join(home, "r"), kind, environment))
+            folder = os.path.join(home, "r")
+            os.mkdir(folder)
+            made.append(LoggedDevice(folder, kind, SIZES[kind]))
+            made.insert(0, Recording(folder, made[0], environment))
             made[0].run()
             made[0].delivered = made[0].collector.delivered
             return made[0]

@@ -236,11 +236,12 @@ def test_time_to_live_while_running(daemons, clock, collector, step):
     daemon = daemons(url=collector.url, options=OPTIONS, sections="MaxAge=3h\n" + SECTIONS,
                      environment=clock.environment)
     daemon.start()
+    # It is the oldest, so that it expires without being read for delivery.
+    code, _, answer = daemon.post([{"n": 20}], ttl="2s")
+    assert code == 202, answer
     posted_with_ttl(daemon, 0)
     clock.step(STEPS[step])
     posted_with_ttl(daemon, 10)
-    code, _, answer = daemon.post([{"n": 20}], ttl="2s")
-    assert code == 202, answer
     until(lambda: daemon.assert_ledger()["expired"] > 0, 30, "one expires")
     time.sleep(1)
     assert daemon.assert_ledger()["expired"] == 1
@@ -263,7 +264,6 @@ def test_time_to_live_over_a_restart(daemons, clock, collector, step, before, af
     clock.set(after)
     daemon.start()
     expired = 5 if before and after and STEPS[step] > 2 * HOUR else 0
-    until(lambda: daemon.assert_ledger()["expired"] == expired, 20, f"{expired} expire")
     collector.script = Script()
     until(lambda: daemon.assert_ledger()["queued"] == 0, 20, "nothing is queued")
     ledger = daemon.assert_ledger()
