@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import UPLINKD, Daemon, request, until
+from harness import UPLINKD, request, until
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="owners and mounts need root")
 
