@@ -55,12 +55,19 @@ nightly: export UPLINKD_THOROUGH_TESTS ?= 1
 nightly: export UPLINKD_KILLS ?= 200
 nightly: export UPLINKD_CUTS ?= 50
 nightly: export UPLINKD_DAMAGE_STEP ?= 1
-nightly: export UPLINKD_FLIPS ?= 500
 nightly: export UPLINKD_FULL_SECONDS ?= 60
 nightly: export UPLINKD_FAILING_SECONDS ?= 60
 nightly: export UPLINKD_DISK_ERRORS ?= all
 nightly: export UPLINKD_FREEZE_SECONDS ?= 60
 nightly: export UPLINKD_THROTTLED_SECONDS ?= 60
+nightly: export UPLINKD_FLIPS ?= 2000
+nightly: export UPLINKD_SIDE_STARTS ?= 30
+nightly: export UPLINKD_CLOCK_STEPS ?= all
+nightly: export UPLINKD_BLOCK_WRITES ?= 3
+nightly: export UPLINKD_BACKLOG_READY_MS ?= 200
+nightly: export UPLINKD_BACKLOG_DRAIN ?= 1
+nightly: export UPLINKD_BACKLOG_MB ?= 8192
+nightly: export UPLINKD_EXPORT_MB ?= 4000
 nightly: test bench
 
 # Every parser of the queue's files with so many inputs of any bytes, from the corpus on; what is found stays in .run.
@@ -104,7 +111,7 @@ install:
 	install -d "$$to/lib/systemd/catalog"
 	sed 's,file:/usr/,file:$(PREFIX)/,' systemd/uplinkd.catalog > "$$to/lib/systemd/catalog/uplinkd.catalog"
 	chmod 644 "$$to/lib/systemd/catalog/uplinkd.catalog"
-	install -D -m 644 -t "$$to/share/doc/uplinkd" README.md
+	install -D -m 644 -t "$$to/share/doc/uplinkd" README.md Documentation/queue-format.md
 	install -D -m 644 -t "$$to/share/doc/uplinkd/examples" Config/uplinkd.conf Config/examples/*.conf
 	if [[ -e "$$etc/uplinkd.conf" ]]; then
 	    echo "$$etc/uplinkd.conf is kept; the new default is in $$to/share/doc/uplinkd/examples"

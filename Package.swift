@@ -92,16 +92,20 @@ let package = Package(
                 "Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor", "Resolver", "Netlink", "Reachability", "Gates",
                 "Queue", "Intake", "Delivery", "HTTPTransport", "Control", "Configuration", "SystemdService", "Version",
             ]),
+        module("QueueSimulator", ["Bytes", "Time", "Posix", "Reachability", "Gates", "Queue"]),
         module(
             "Simulator",
             [
-                "Bytes", "Time", "Posix", "JSON", "Resolver", "Reachability", "Gates", "Queue", "Intake", "Delivery",
-                "Daemon",
+                "Bytes", "Time", "Posix", "JSON", "Resolver", "Reachability", "Gates", "Queue", "QueueSimulator",
+                "Intake", "Delivery", "Daemon",
             ]),
 
         .executableTarget(name: "uplinkd", dependencies: ["Daemon", "Posix"], swiftSettings: safe),
         .executableTarget(name: "uplinkctl", dependencies: ["ControlClient", "Version"], swiftSettings: safe),
 
+        .executableTarget(
+            name: "queue-simulation", dependencies: ["QueueSimulator", "Posix", "Bytes", "Time"],
+            path: "Tests/QueueSimulation", swiftSettings: safe),
         tests("BytesTests", ["Bytes", "Time"]),
         tests("JSONTests", ["JSON", "Bytes"]),
         tests("HTTP1Tests", ["HTTP1", "JSON", "Bytes"]),
@@ -111,7 +115,7 @@ let package = Package(
         tests("NetlinkTests", ["Netlink", "Bytes", "Posix"]),
         tests("ReachabilityTests", ["Reachability", "Netlink", "Time", "Bytes"]),
         tests("GatesTests", ["Gates", "Reachability", "Time", "Bytes"]),
-        tests("QueueModelTests", ["Bytes", "Posix"]),
+        tests("QueueModelTests", ["QueueSimulator", "Posix"]),
         tests("QueueTests", ["Queue", "Gates", "Reachability", "JSON", "Bytes", "Time", "Posix"]),
         tests(
             "IntakeTests",
@@ -132,7 +136,7 @@ let package = Package(
         tests("SystemdServiceTests", ["SystemdService", "Posix", "Bytes", "Time"]),
         tests(
             "SimulatorTests",
-            ["Simulator", "Daemon", "Queue", "Delivery", "Gates", "Reachability", "Posix", "Bytes", "Time"]),
+            ["Simulator", "QueueSimulator", "Posix", "Time"]),
         tests("DaemonTests", ["Daemon", "Intake", "Queue", "Gates", "SystemdService", "Bytes", "Time"]),
         tests("TidyTests", ["Posix", "Bytes"]),
     ],

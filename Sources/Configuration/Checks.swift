@@ -54,14 +54,14 @@ struct Checks {
         if destination.retryMinimum > destination.retryMaximum {
             problems.add(
                 .error, at: place("RetryMin", "RetryMax"),
-                "RetryMin=\(spanText(destination.retryMinimum)) is more than "
-                    + "RetryMax=\(spanText(destination.retryMaximum))")
+                "RetryMin=\(destination.retryMinimum.spanText) is more than "
+                    + "RetryMax=\(destination.retryMaximum.spanText)")
         }
         if destination.connectTimeout > destination.timeout {
             problems.add(
                 .warning, at: place("ConnectTimeout", "Timeout"),
-                "ConnectTimeout=\(spanText(destination.connectTimeout)) is more than "
-                    + "Timeout=\(spanText(destination.timeout)), which ends the request first")
+                "ConnectTimeout=\(destination.connectTimeout.spanText) is more than "
+                    + "Timeout=\(destination.timeout.spanText), which ends the request first")
         }
         let hasOwn = destination.headers.contains { $0.name.lowercased() == "authorization" }
         if hasOwn, destination.tokenFile != nil || destination.credential != nil {

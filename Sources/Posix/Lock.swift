@@ -13,7 +13,12 @@ package final class Lock<Value>: @unchecked Sendable {
         mutex = .allocate(capacity: 1)
         condition = .allocate(capacity: 1)
         precondition(pthread_mutex_init(mutex, nil) == 0)
-        precondition(pthread_cond_init(condition, nil) == 0)
+        // By a clock that nobody sets.
+        var attributes = pthread_condattr_t()
+        precondition(pthread_condattr_init(&attributes) == 0)
+        precondition(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0)
+        precondition(pthread_cond_init(condition, &attributes) == 0)
+        pthread_condattr_destroy(&attributes)
         self.value = value
     }
 
@@ -48,7 +53,7 @@ package final class Lock<Value>: @unchecked Sendable {
         until ready: (borrowing Value) -> Bool, atMost span: Duration, _ body: (inout sending Value) -> sending Result
     ) -> sending Result {
         var deadline = timespec()
-        clock_gettime(CLOCK_REALTIME, &deadline)
+        clock_gettime(CLOCK_MONOTONIC, &deadline)
         let (seconds, attoseconds) = span.components
         let nanoseconds = deadline.tv_nsec + Int(attoseconds / 1_000_000_000)
         deadline.tv_sec += Int(seconds) + nanoseconds / 1_000_000_000

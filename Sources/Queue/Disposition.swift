@@ -41,4 +41,12 @@ package struct CursorMove: Sendable, Equatable {
     package let kind: Disposition.Kind
     /// How many they were.
     package let count: UInt64
+
+    package init(destination: String, log: LogName, low: UInt64, kind: Disposition.Kind, count: UInt64) {
+        self.destination = destination
+        self.log = log
+        self.low = low
+        self.kind = kind
+        self.count = count
+    }
 }

@@ -37,7 +37,7 @@ extension Queue {
             precondition(group.allSatisfy { batches[$0].count > 0 }, "an empty batch was committed")
             do throws(QueueError) {
                 let again = try commit(group, of: &batches, to: log, moment)
-                commitFailure = nil
+                commitFailure = recoveryFailure
                 lackingBytes = 0
                 accept(group, of: &batches, in: log, keeping: again, &outcomes)
             } catch {
@@ -57,6 +57,7 @@ extension Queue {
         _ group: [Int], of batches: inout [OpenBatch], to log: LogState, _ moment: Moment
     ) throws(QueueError) -> Int {
         try completeStart()
+        try completeRecovery(of: log)
         do throws(QueueError) {
             return try write(group, of: &batches, to: log, moment)
         } catch {
@@ -92,7 +93,9 @@ extension Queue {
     func retryCommit() {
         do throws(QueueError) {
             try completeStart()
-            for log in logsInOrder where log.mustCommitAgain || log.name == failedLog { try commitKept(of: log) }
+            for log in logsInOrder where log.mustCommitAgain || log.unrecovered != nil || log.name == failedLog {
+                try commitKept(of: log)
+            }
             commitFailure = nil
         } catch {
             switch (commitFailure, error) {

@@ -19,6 +19,9 @@ extension Queue {
         cursor.slot = cursorFile.write(slot(key, cursor.state), at: cursor.slot)
         cursors[key] = cursor
         headsChanged = true
+        #if DEBUG
+            assertLedgerNowAndThen()
+        #endif
     }
 
     /// The cursors that moved by themselves since the last call, in the order in which they did.

@@ -49,6 +49,8 @@ extension Queue {
     package func retry(_ names: [DeadLetterName]) throws(QueueError) -> UInt64 {
         try completeStart()
         let wanted = settled(names) { $0 == .waiting }
+        // A crash must not have their cursor wait for them once more.
+        try synchroniseCursors()
         for name in wanted {
             try deadLetters.rename(name, from: .letter, to: .retry)
             deadLetters.set(name, to: .retried)
@@ -104,6 +106,7 @@ extension Queue {
     /// Names first, then the cursor, then the files of those delivered: whichever of it a crash leaves undone, the next
     /// start finds by the number of files (`reconcileLetters`).
     func finishLetters() throws(QueueError) {
+        try deadLetters.clearFailed()
         let names = deadLetters.unfinished.sorted()
         guard !names.isEmpty else { return }
         let folders = Set(names.map(\.folder)).sorted()
@@ -202,7 +205,8 @@ extension CursorState {
     /// Takes over that there are so many letters below the cursor, and so many more that were delivered.
     ///
     /// What is counted as dead and has no file any more was delivered, as far as there are such letters, or removed by
-    /// somebody. Letters that are not counted lie before a cursor that was lost, or were put back.
+    /// somebody. Letters that are not counted lie before a cursor that was lost, were put back,
+    /// or were left by an attempt that failed: the store wins over what else is counted.
     fileprivate mutating func reconcile(letters: UInt64, delivered: UInt64) {
         let gone = ledger.dead > letters ? ledger.dead - letters : 0
         ledger.dead -= gone
@@ -211,8 +215,10 @@ extension CursorState {
         let before = min(letters - ledger.dead, origin)
         origin -= before
         ledger.dead += before
-        let putBack = min(letters - ledger.dead, ledger.purged)
-        ledger.purged -= putBack
-        ledger.dead += putBack
+        for count in [\Ledger.purged, \.delivered, \.quarantined, \.evicted, \.expired] {
+            let other = min(letters - ledger.dead, ledger[keyPath: count])
+            ledger[keyPath: count] -= other
+            ledger.dead += other
+        }
     }
 }

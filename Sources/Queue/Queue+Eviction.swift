@@ -47,10 +47,11 @@ extension Queue {
         var passed: [CursorMove] = []
         for (key, cursor) in behind.sorted(by: { $0.key.destination < $1.key.destination }) {
             let low = cursor.state.low
-            settle(destination: key.destination, log: log.name, [Disposition(.evicted, low...last)])
+            settle(destination: key.destination, log: log.name, dispositions(givingUp: low...last, of: log))
+            let evicted = (cursors[key]?.state.ledger.evicted ?? 0) - cursor.state.ledger.evicted
             passed.append(
                 CursorMove(
-                    destination: key.destination, log: log.name, low: last + 1, kind: .evicted, count: last + 1 - low))
+                    destination: key.destination, log: log.name, low: last + 1, kind: .evicted, count: evicted))
         }
         do throws(QueueError) {
             try synchroniseCursors()
@@ -61,6 +62,29 @@ extension Queue {
         }
         moves += passed
         return true
+    }
+
+    /// What becomes of events of the oldest segment that are given up; only where it has holes it is read.
+    private func dispositions(givingUp sequences: ClosedRange<UInt64>, of log: LogState) -> [Disposition] {
+        var all: [Disposition] = []
+        var next = sequences.lowerBound
+        let hasHoles = (try? header(of: log, 0)).map { $0.holes > 0 } ?? false
+        while hasHoles, next <= sequences.upperBound {
+            var builder = ChunkBuilder(limit: SegmentWindow.step, expiry: .never, buried: [])
+            try? fill(&builder, log, 0, from: next, through: sequences.upperBound, limit: builder.limit)
+            let purged = builder.disposed.filter { $0.kind == .purged }
+            let ends = [builder.records.last?.sequence, builder.disposed.last?.sequences.upperBound].compactMap { $0 }
+            guard let end = ends.max(), end >= next else { break }
+            for run in purged {
+                if next < run.sequences.lowerBound { all.extend(.evicted, next...run.sequences.lowerBound - 1) }
+                all.extend(.purged, run.sequences)
+                next = run.sequences.upperBound + 1
+            }
+            if next <= end { all.extend(.evicted, next...end) }
+            next = end + 1
+        }
+        if next <= sequences.upperBound { all.extend(.evicted, next...sequences.upperBound) }
+        return all
     }
 }
 

@@ -80,15 +80,15 @@ extension Queue {
     }
 
     /// The last event of the segments from the one that holds `low` on that `MaxAge` has expired as a whole, because
-    /// the next one was begun so long ago; nil where there is none.
+    /// the next one was begun so long ago; nil where there is none, and only as far as there are no holes.
     private func expiredSegments(of log: LogState, from low: UInt64, age: UInt64) -> UInt64? {
         let expiry = expiry(at: age)
         guard expiry.maximumAge < .max, var index = log.index(holding: low), low <= log.end(of: index) else {
             return nil
         }
         var last: UInt64?
-        while index + 1 < log.segments.count, let next = try? header(of: log, index + 1),
-            expiry.isOver(madeDurableAt: next.age, timeToLive: 0)
+        while index + 1 < log.segments.count, let this = try? header(of: log, index), this.holes == 0,
+            let next = try? header(of: log, index + 1), expiry.isOver(madeDurableAt: next.age, timeToLive: 0)
         {
             last = log.end(of: index)
             index += 1

@@ -113,7 +113,8 @@ extension Queue {
                 }
             }
         } catch {
-            return false
+            // An earlier call may have done what it gave an error for.
+            guard case .failed(.rename, _, _, .noEntry) = error else { return false }
         }
         log.segments.removeFirst()
         openFiles.removeAll { $0.segment == segment.name.id }

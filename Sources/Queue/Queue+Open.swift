@@ -35,6 +35,10 @@ extension Queue {
             queue.recovery.failures.append(error)
         }
         queue.recover(names: names, at: wall)
+        queue.commitFailure = queue.commitFailure ?? queue.recoveryFailure
+        #if DEBUG
+            queue.assertLedger()
+        #endif
         // They are in the report.
         _ = queue.takeFailures()
         return queue

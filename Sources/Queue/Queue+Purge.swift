@@ -73,10 +73,11 @@ extension Queue {
             var holes: Set<EventID> = []
             var due = segments(of: log, holding: wanted)
             while let index = due.popLast() {
-                let found = try makeHoles(of: wanted, in: index, of: log)
-                holes.formUnion(found)
+                let rewrite = try rewrite(index, of: log, without: wanted)
+                holes.formUnion(rewrite.holes)
                 // Each start commits the newest events again, so that there may be a row of copies.
-                if !found.isEmpty, index > 0, due.last != index - 1 { due.append(index - 1) }
+                let mayBeCopy = rewrite.isEmpty || !rewrite.holes.isEmpty
+                if mayBeCopy, index > 0, due.last != index - 1 { due.append(index - 1) }
             }
             if !holes.isEmpty {
                 // Also where an earlier call failed after it had made them.
@@ -112,8 +113,10 @@ extension Queue {
         }
     }
 
-    /// Rewrites a segment without the events; returns those that are holes in it now.
-    private func makeHoles(of ids: Set<EventID>, in index: Int, of log: LogState) throws(QueueError) -> Set<EventID> {
+    /// Rewrites a segment where it holds one of the events.
+    private func rewrite(
+        _ index: Int, of log: LogState, without ids: Set<EventID>
+    ) throws(QueueError) -> SegmentRewrite {
         let segment = log.segments[index].name
         let path = log.path(of: segment)
         let validLength = try validLength(of: index, in: log)
@@ -126,7 +129,7 @@ extension Queue {
             return try SegmentRewrite(
                 window, segment, seal: identity.seal, size: size, validLength: validLength, events: ids)
         }
-        guard !rewrite.patches.isEmpty else { return rewrite.holes }
+        guard !rewrite.patches.isEmpty else { return rewrite }
         if try roomToGrow(log.name) < size { for log in logsInOrder where log.spare != nil { dropSpare(of: log) } }
         for patch in rewrite.patches { try quarantine.remove(log.name, segment: segment.id, in: patch.range) }
         letGo(of: [segment.id], in: log)
@@ -144,7 +147,7 @@ extension Queue {
             throw error
         }
         try attempt(.synchronise, log.folder) { () throws(Errno) in try storage.synchroniseDirectory(log.folder) }
-        return rewrite.holes
+        return rewrite
     }
 
     /// How far a segment was acknowledged, as the next one's header or the log itself says; nil where neither does.

@@ -3,7 +3,7 @@ internal import Posix
 
 extension Queue {
     /// The least number of failed tries after which bytes that the disk does not give count as damaged.
-    private static let triesBeforeDamage = 5
+    static let triesBeforeDamage = 5
     private static let maximumOpenFiles = 8
 
     /// The events of a log for a destination from a sequence number on, or from its cursor where that is further.

@@ -4,6 +4,8 @@ internal import Time
 
 extension Queue {
     private static let maximumKeyed = 65_536
+    /// More segments than a folder that could not be listed has beyond those that could be.
+    private static let unseenSegments: UInt64 = 1 << 24
     private static let ownEntries = [
         "FORMAT", "FORMAT.new", "LOCK", "cursors", "cursors.new", LogState.folder, Quarantine.folder,
         DeadLetterStore.folder, "lost+found",
@@ -23,28 +25,72 @@ extension Queue {
 
     private func recoverLogs() {
         do throws(QueueError) {
-            let names = try attempt(.list, LogState.folder) { () throws(Errno) in
-                try storage.names(in: LogState.folder)
-            }
-            let areDurable = makeFoldersDurable()
-            for text in names {
-                guard let name = LogName(text: text) else {
-                    recovery.strays.append(LogState.folder + "/" + text)
-                    continue
-                }
-                let log = LogState(name, epoch: randomBits())
-                log.directoryExists = areDurable
-                logs[name] = log
-                try listSegments(log)
-            }
+            try listLogs()
         } catch {
+            unlisted = error
             recovery.failures.append(error)
         }
         // The tails are read once all names are known, so that no segment id is given twice whatever fails.
-        for log in logsInOrder {
-            do throws(QueueError) { try recoverTail(log) } catch { recovery.failures.append(error) }
+        for log in logsInOrder where log.unrecovered == nil {
+            do throws(QueueError) { try recoverTail(log) } catch { leave(log, error) }
         }
     }
+
+    private func listLogs() throws(QueueError) {
+        let names = try attempt(.list, LogState.folder) { () throws(Errno) in try storage.names(in: LogState.folder) }
+        let areDurable = makeFoldersDurable()
+        for text in names {
+            guard let name = LogName(text: text) else {
+                recovery.strays.append(LogState.folder + "/" + text)
+                continue
+            }
+            let log = state(of: name)
+            log.directoryExists = areDurable
+            do throws(QueueError) { try listSegments(log) } catch { leave(log, error) }
+        }
+        if logs.values.contains(where: { $0.unrecovered != nil }) { nextSegment += Self.unseenSegments }
+    }
+
+    /// Keeps a log that could not be read from being written.
+    private func leave(_ log: LogState, _ error: QueueError) {
+        log.unrecovered = error
+        log.failedScans = min(log.failedScans + 1, Self.triesBeforeDamage)
+        log.segments.removeAll()
+        recovery.failures.append(error)
+    }
+
+    /// Reads a log that could not be read before.
+    ///
+    /// Until that is done nothing may be committed to it: numbers, and names of segments, would be given twice.
+    func completeRecovery(of log: LogState) throws(QueueError) {
+        if let error = unlisted {
+            for log in logs.values { log.unrecovered = error }
+            try listLogs()
+            unlisted = nil
+            for log in logs.values { log.unrecovered = error }
+        }
+        guard log.unrecovered != nil else { return }
+        let last = log.last
+        (log.last, log.spare) = (0, nil)
+        log.segments.removeAll()
+        log.unrecovered = nil
+        do throws(QueueError) {
+            do throws(QueueError) {
+                try listSegments(log)
+            } catch  where error.isMissingEntry {}
+            try recoverTail(log)
+        } catch {
+            leave(log, error)
+            log.last = last
+            throw error
+        }
+        commitTails()
+        if log.last < last { pass(log.last + 1...last, lostBy: log) }
+        if log.last > 0 { _ = addCursors(to: log) }
+    }
+
+    /// The failure of a start that keeps a log from being written.
+    var recoveryFailure: QueueError? { unlisted ?? logsInOrder.lazy.compactMap(\.unrecovered).first }
 
     /// A run that was killed may have made folders whose names are not durable yet.
     private func makeFoldersDurable() -> Bool {
@@ -122,7 +168,7 @@ extension Queue {
         let path = log.path(of: segment.name)
         return try attempt(.read, path) { () throws(Errno) in
             let file = try storage.open(path, .readOnly)
-            window.attach(file, end: segment.size, isTolerant: true)
+            window.attach(file, end: segment.size, isTolerant: log.failedScans == Self.triesBeforeDamage)
             defer { window.detach() }
             let header = try SegmentScan.header(window, segment: segment.name.id)
             let scan = try SegmentScan(
@@ -188,10 +234,12 @@ extension Queue {
     /// Has a log go on behind events that it has lost.
     func pass(_ sequences: ClosedRange<UInt64>, lostBy log: LogState) {
         log.last = sequences.upperBound
+        // The batches of a segment follow each other without gaps.
+        log.writer = nil
         // What was kept does not end there and would be given other numbers.
         log.kept.removeAll()
         log.mustCommitAgain = false
-        guard recovery.damages.count < RecoveryReport.maximumDamages else { return }
+        guard log.unrecovered == nil, recovery.damages.count < RecoveryReport.maximumDamages else { return }
         recovery.damages.append(
             RecoveryReport.Damage(
                 kind: log.segments.isEmpty ? .missing : .missingTail, log: log.name,
@@ -203,12 +251,14 @@ extension Queue {
     func state(of name: LogName) -> LogState {
         if let log = logs[name] { return log }
         let log = LogState(name, epoch: randomBits())
+        log.unrecovered = unlisted
         logs[name] = log
         return log
     }
 
     /// Gives each destination that has none a cursor at the oldest event kept; returns those it made.
     func addCursors(to log: LogState) -> [RecoveryReport.CursorReset] {
+        guard log.unrecovered == nil else { return [] }
         var made: [RecoveryReport.CursorReset] = []
         for destination in destinations {
             let key = CursorKey(destination: destination, log: log.name)

@@ -63,7 +63,9 @@ extension Queue {
 
     /// True where every destination has settled every event, and none must be committed again.
     private func isSettled(_ log: LogState) -> Bool {
-        guard log.last > 0, !log.mustCommitAgain, let low = leastLow(in: log.name) else { return false }
+        guard log.last > 0, log.unrecovered == nil, !log.mustCommitAgain, let low = leastLow(in: log.name) else {
+            return false
+        }
         return low > log.last
     }
 

@@ -32,6 +32,8 @@ package final class Queue {
     var nextSegment: UInt64 = 1
     /// The newest failure of a write or sync for a commit, lack of room being none; nil once one has succeeded.
     var commitFailure: QueueError?
+    /// Why the start could not list the logs; nil where it could.
+    var unlisted: QueueError?
     /// What the newest commit needed, in bytes, where there was no room for it; 0 once one has succeeded.
     var lackingBytes = 0
     /// The log whose commit failed, and the newest moment of a commit, for trying again.
@@ -41,6 +43,10 @@ package final class Queue {
     var retryDue: Instant?
     /// Errors of writes and syncs since the start, until they are asked for; no more than a few.
     private var newFailures: [QueueError] = []
+    #if DEBUG
+        /// Before the ledger is checked again.
+        var settlementsUnchecked = 0
+    #endif
     /// Damage found since the start, until it is asked for.
     var newDamages: [RecoveryReport.Damage] = []
     /// The last events of the ranges that were named because no file holds them.

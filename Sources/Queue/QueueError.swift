@@ -45,6 +45,13 @@ package enum QueueError: Error, Equatable, Sendable {
     }
 }
 
+extension QueueError {
+    /// True where a file or folder was not there.
+    var isMissingEntry: Bool {
+        if case .failed(_, _, _, .noEntry) = self { true } else { false }
+    }
+}
+
 extension QueueError: CustomStringConvertible {
     /// One sentence for the journal and for status.
     package var description: String {

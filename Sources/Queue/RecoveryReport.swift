@@ -71,6 +71,17 @@ package struct RecoveryReport: Sendable, Equatable {
 }
 
 extension RecoveryReport {
+    /// The age clock to go on from, in milliseconds, at a wall time; nil while the wall clock is not synchronised.
+    ///
+    /// Time while the daemon did not run counts only if the wall clock was synchronised before and after and did not go
+    /// back: an event may be thought younger than it is, never older.
+    package func age(at wall: WallTime?) -> UInt64 {
+        guard let lastCommit, lastCommit.milliseconds != RecordLayout.noWallTime, let wall, wall > lastCommit else {
+            return age
+        }
+        return age + UInt64(wall.milliseconds - lastCommit.milliseconds)
+    }
+
     /// Takes the clocks of the newest batch, if it is the newest so far.
     package mutating func resume(age: UInt64, lastCommit: WallTime) {
         guard self.lastCommit == nil || age >= self.age else { return }

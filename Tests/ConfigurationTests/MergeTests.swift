@@ -55,7 +55,6 @@ struct MergeTests {
     }
 
     @Test(arguments: [
-        "[Queue]\nMaxAge=7d", "[Queue]\nWhenFull=drop-oldest", "[Queue]\nCommitDelay=50ms",
         "[Consent]\nDefault=hold", "[Consent \"ads\"]\nState=deny",
     ])
     func whatIsNotActedOnIsRefused(_ text: String) {

@@ -98,6 +98,16 @@ struct HTTPSessionTests {
         #expect(client.rig.stored.map(\.log) == [log])
     }
 
+    @Test(arguments: [
+        ("", UInt32(0)), ("?ttl=30", 30), ("?ttl=1us", 1), ("?ttl=1.5s&lane=bulk", 2), ("?ttl=1h%2030min", 5_400),
+        ("?ttl=7d", 604_800), ("?ttl=4294967295s", .max),
+    ])
+    func givesEventsTheirTimeToLive(_ query: String, seconds: UInt32) throws {
+        var client = HTTPClient(SessionRig())
+        #expect(try answer(post("[{},{\"a\":1}]", query: query), &client).status == 202)
+        #expect(client.rig.timesToLive == [seconds, seconds])
+    }
+
     @Test(
         arguments: [
             ("", "application/json", 400, "not-json", nil, 0), ("{", "application/json", 400, "not-json", 0, 1),
@@ -160,7 +170,11 @@ struct HTTPSessionTests {
             (post("{}", query: "?lane=fast"), 422, "parameter"),
             (post("{}", query: "?lane=bulk&lane=bulk"), 422, "parameter"),
             (post("{}", query: "?x=1"), 422, "parameter"),
-            (post("{}", query: "?ttl=1h"), 422, "parameter"), (post("{}", query: "?consent=ads"), 422, "parameter"),
+            (post("{}", query: "?ttl=1h&ttl=1h"), 422, "parameter"),
+            (post("{}", query: "?ttl="), 422, "parameter"), (post("{}", query: "?ttl=0"), 422, "parameter"),
+            (post("{}", query: "?ttl=-1s"), 422, "parameter"), (post("{}", query: "?ttl=soon"), 422, "parameter"),
+            (post("{}", query: "?ttl=4294967295.1"), 422, "parameter"),
+            (post("{}", query: "?consent=ads"), 422, "parameter"),
             (post("{}", query: "?lane=%"), 422, "parameter"),
             (post("{}", fields: ["Content-Length: 2"]), 400, "malformed-request"),
             (post("{}", fields: ["Transfer-Encoding: chunked"]), 400, "malformed-request"),

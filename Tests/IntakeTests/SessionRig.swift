@@ -14,6 +14,8 @@ final class SessionRig {
     var limits = IntakeLimits()
     var turn: SessionTurn
     private(set) var stored: [(log: LogName, event: String)] = []
+    /// The time to live of each event stored, in seconds.
+    private(set) var timesToLive: [UInt32] = []
     private var next: [LogName: UInt64] = [:]
 
     init(_ limits: IntakeLimits = IntakeLimits()) {
@@ -34,6 +36,14 @@ final class SessionRig {
         let (ordinal, batches) = admission.seal()
         let outcomes = batches.map { batch -> BatchOutcome? in
             for event in events(of: batch) { stored.append((batch.log, event)) }
+            timesToLive += Swift.sequence(state: (index: 0, at: 0)) { state -> UInt32? in
+                guard state.index < batch.count else { return nil }
+                defer {
+                    state.at += RecordLayout.size(ofEvent: Int(batch.lengths[state.index]))
+                    state.index += 1
+                }
+                return batch.records.loadLittleEndian(at: state.at + 24, as: UInt32.self)
+            }
             let first = next[batch.log, default: 1]
             next[batch.log] = first + UInt64(batch.count)
             return .durable(epoch: epoch, first: first)

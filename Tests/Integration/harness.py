@@ -8,13 +8,10 @@ import http.client
 import itertools
 import json
 import os
-import shutil
 import signal
 import socket
 import socketserver
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 

@@ -97,7 +97,7 @@ def segments(queue):
 
 
 class Guard(threading.Thread):
-    """Sees each segment that goes (inotify(7)) and what the collector had at that moment."""
+    """Sees each segment that goes (inotify(7)), and what the collector or another segment had at that moment."""
 
     DELETE, MOVED_FROM, NONBLOCK = 0x200, 0x40, os.O_NONBLOCK
     EVENT = struct.Struct("iIII")
@@ -106,7 +106,7 @@ class Guard(threading.Thread):
         super().__init__(daemon=True)
         libc = ctypes.CDLL(None, use_errno=True)
         self.fd = libc.inotify_init1(self.NONBLOCK)
-        self.arrived, self.gone, self.is_ending = arrived, [], False
+        self.queue, self.arrived, self.gone, self.is_ending = queue, arrived, [], False
         self.logs = {}
         for log in os.listdir(os.path.join(queue, "logs")):
             path = os.path.join(queue, "logs", log)
@@ -115,7 +115,7 @@ class Guard(threading.Thread):
         self.start()
 
     def end(self):
-        """What went: log, segment, and what had arrived then."""
+        """What went: log, segment, and what had arrived or was kept elsewhere then."""
         self.is_ending = True
         self.join()
         os.close(self.fd)
@@ -133,13 +133,17 @@ class Guard(threading.Thread):
             name = data[at + 16 : at + 16 + length].rstrip(b"\0").decode()
             at += 16 + length
             if SEGMENT.fullmatch(name) and watch in self.logs:
-                self.gone.append((self.logs[watch], name, set(self.arrived())))
+                # What is committed again stands in two segments.
+                had = {number for path in segments(self.queue) for number in numbers_in(path)}
+                self.gone.append((self.logs[watch], name, had.union(self.arrived())))
 
 
 def numbers_in(path):
     """The numbers of the events in a segment's file, in order."""
-    found = re.findall(rb'\{"n": ?(\d+), ?"x', open(path, "rb").read())
-    return [int(number) for number in found]
+    with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+        found = re.findall(rb'\{"n": ?(\d+), ?"x', open(path, "rb").read())
+        return [int(number) for number in found]
+    return []
 
 
 class Copies:

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from block_log import Copy, LoggedDevice, Replay, chance_for, same_bytes
-from harness import Collector, Daemon, LineClient, Script, until
+from harness import Collector, Daemon, Script, until
 
 STEP = int(os.environ.get("UPLINKD_BLOCK_WRITES", "0"))
 SEED = int(os.environ.get("UPLINKD_SEED", "1"))

@@ -1,4 +1,7 @@
 """The promise against `kill -9`, and against a file system that is shut down below the daemon."""
+import concurrent.futures
+import http.client
+import itertools
 import os
 import random
 import re
@@ -78,6 +81,57 @@ def test_every_answer_follows_a_sync(daemons):
     assert len(received) >= count and len(answered) >= count, (len(received), len(answered))
     for arrival, answer in zip(received, answered):
         assert any(arrival < sync < answer for sync in synced), "an answer without a sync before it"
+
+
+# What a queue's files are changed by.
+CHANGES = (
+    "pwrite64", "fdatasync", "fsync", "rename", "renameat", "renameat2", "mkdir", "mkdirat", "unlink", "unlinkat",
+)
+
+
+def first_start_killed(daemon, collector, call, turn):
+    """Kills a daemon, which is on an empty directory, at that turn of a system call; False where it did not come so far
+    until an event was acknowledged. Whatever had been acknowledged has to arrive after the next start."""
+    name = os.path.basename(daemon.home)
+    daemon.wrap = ["strace", "-f", "-q", "-o", os.path.join(daemon.home, "trace"), "-e", f"trace={call}",
+                   "-e", f"inject={call}:signal=KILL:when={turn}"]
+    daemon.start(wait=False)
+    acknowledged = []
+    try:
+        until(daemon.is_serving, 20, "it serves")
+        daemon.post_numbers([f"{name}-0"])
+        acknowledged.append(f"{name}-0")
+    except (AssertionError, OSError, http.client.HTTPException):
+        assert daemon.process.wait(10) != 0
+    comes_so_far = daemon.process.poll() is not None
+    if not comes_so_far:
+        daemon.kill()
+    daemon.wrap = []
+    daemon.start()
+    daemon.post_numbers([f"{name}-1"])
+    acknowledged.append(f"{name}-1")
+    until(lambda: set(acknowledged) <= set(collector.numbers()), 20, f"{name}: all arrives\n{daemon.read_log()}")
+    until(lambda: daemon.assert_ledger()["queued"] == 0, 10, "nothing is queued")
+    ledger = daemon.assert_ledger()
+    assert ledger["quarantined"] == 0 and len(acknowledged) <= ledger["accepted"] <= 2, (name, ledger)
+    assert daemon.stop() == 0
+    return comes_so_far
+
+
+def test_first_start_killed_anywhere(daemons, collector):
+    """On an empty directory, killed at each call that changes a file until the first event is acknowledged."""
+
+    def kill_at_each(call):
+        turns = itertools.count(1)
+        while first_start_killed(daemons(f"{call}{(turn := next(turns))}", url=collector.url, options="FlushSpread=0"),
+                                 collector, call, turn):
+            assert turn < 100
+        return turn - 1
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        counts = dict(zip(CHANGES, pool.map(kill_at_each, CHANGES)))
+    print("Calls until the first event was acknowledged:", counts)
+    assert counts["pwrite64"] > 3 and counts["fdatasync"] > 3 and counts["rename"] + counts["renameat"] > 1, counts
 
 
 class PowerCuts:

@@ -262,8 +262,8 @@ def test_quarantine_is_full(past, copies):
     daemon.write_configuration(OPTIONS, "MaxSize=128M\nKeepFree=0%\n" + REACHABILITY)
     with open(os.path.join(daemon.queue, "quarantine", "0000000000000001-512.bin"), "wb") as file:
         file.truncate(64 << 20)
-    path = next(path for path in reversed(segments(daemon.queue)) if "/normal/" in path and numbers_in(path))
-    number = numbers_in(path)[0]
+    number = sorted(number for number in past.queued if past.lanes[number] == "normal")[50]
+    path = next(path for path in segments(daemon.queue) if number in numbers_in(path))
     with open(path, "r+b") as file:
         data = file.read()
         file.seek(data.find(b'{"n": %d, "x' % number) + 20)

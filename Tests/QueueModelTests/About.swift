@@ -1,7 +1,4 @@
-// An executable model of the rules of the queue, on an abstract disk that loses what was not synced. It decides, before
-// the real code does, which order of durable steps keeps the promise, and it must find every rule that is broken on
-// purpose (`Variant`).
+// The model of the queue's rules: a crash at each of its durable steps, and rules broken on purpose. Seeds by the
+// thousand are run by `queue-simulation`, optimised (see Makefile).
 //
-// Words as in the queue: log, segment, batch, cursor, slot. Sequence numbers count from 1 in each log.
-//
-// UPLINKD_MODEL_SEEDS=N runs N seeds; UPLINKD_MODEL_SEED=S runs that one and writes down what it did.
+// UPLINKD_MODEL_SEEDS=N runs more seeds; UPLINKD_MODEL_SEED=S runs that one.

@@ -1,45 +1,25 @@
 internal import Posix
+internal import QueueSimulator
 internal import Testing
 
 @Suite struct QueueModelTests {
+    /// A planted fault must be found within so many seeds.
+    private static let seedsToFind: UInt64 = 200
+    private static let operations = 120
+
     /// The seeds of this run.
     static var seeds: Range<UInt64> {
         if let one = Process.environment("UPLINKD_MODEL_SEED").flatMap({ UInt64($0) }) { return one..<(one + 1) }
-        let count = Process.environment("UPLINKD_MODEL_SEEDS").flatMap { UInt64($0) } ?? 400
-        return 0..<count
+        return 0..<(Process.environment("UPLINKD_MODEL_SEEDS").flatMap { UInt64($0) } ?? 100)
     }
 
-    @Test func `the rules keep the promise`() throws {
-        var crashes = 0
-        for seed in Self.seeds {
-            var scenario = try Scenario(seed: seed)
-            do {
-                try scenario.run(operations: 80)
-            } catch {
-                let trace = Trace()
-                var replay = try Scenario(seed: seed, trace: trace)
-                try? replay.run(operations: 80)
-                Issue.record("seed \(seed): \(error)\n\(trace.text)")
-                return
-            }
-            crashes += scenario.crashes
-        }
-        #expect(Self.seeds.count < 100 || crashes > Self.seeds.count, "too few crashes to mean anything")
-    }
-
-    @Test func `a crash at every durable step keeps the promise`() throws {
-        for seed in Self.seeds.prefix(max(6, Self.seeds.count / 60)) {
-            var hasCrashed = true
+    @Test func `a crash at every durable step keeps the promise`() {
+        for seed in Self.seeds.prefix(max(6, Self.seeds.count / 30)) {
+            let life = QueueLife(seed: seed, of: .model)
             var step = 0
-            while hasCrashed {
-                do {
-                    var scenario = try Scenario(seed: seed)
-                    hasCrashed = try scenario.run(operations: 40, crashStep: step)
-                } catch {
-                    let trace = Trace()
-                    var replay = try Scenario(seed: seed, trace: trace)
-                    _ = try? replay.run(operations: 40, crashStep: step)
-                    Issue.record("seed \(seed), step \(step): \(error)\n\(trace.text)")
+            while let result = life.run(operations: 40, crashStep: step) {
+                if case .broken(let what, _) = result {
+                    Issue.record("seed \(seed), step \(step): \(what)")
                     return
                 }
                 step += 1
@@ -47,16 +27,11 @@ internal import Testing
         }
     }
 
-    @Test(arguments: Variant.allCases) func `a broken rule is found`(_ variant: Variant) throws {
-        let found = (0..<400).contains { seed in
-            do {
-                var scenario = try Scenario(seed: UInt64(seed), variant: variant)
-                try scenario.run(operations: 80)
-                return false
-            } catch {
-                return true
-            }
+    @Test(arguments: Variant.allCases) func `a broken rule is found`(_ variant: Variant) {
+        let found = (0..<Self.seedsToFind).first { seed in
+            if case .broken = QueueLife(seed: seed, breaking: variant).run(operations: Self.operations) { return true }
+            return false
         }
-        #expect(found, "\(variant) passes")
+        #expect(found != nil, "\(variant) passes")
     }
 }

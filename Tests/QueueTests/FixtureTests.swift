@@ -26,7 +26,10 @@ import Time
     /// What `expected.json` says.
     private struct Expected {
         var events: [LogName: [UInt64: (id: String, event: JSONValue)]] = [:]
+        /// Of `normal`: one that cannot be read, one that was purged, and one that is dead for the collector.
         var lost: UInt64 = 0
+        var hole: UInt64 = 0
+        var dead: UInt64 = 0
         var cursors: [JSONValue]
 
         init(_ json: [UInt8]) throws {
@@ -37,6 +40,8 @@ import Time
                 events[log, default: [:]][try Self.sequence(id)] = (id, try #require(each["event"]))
             }
             lost = try Self.sequence(try #require(value["lost"]?.string))
+            hole = try Self.sequence(try #require(value["hole"]?.string))
+            dead = try Self.sequence(try #require(value["dead"]?.string))
             cursors = value["cursors"]?.array ?? []
         }
 
@@ -51,6 +56,7 @@ import Time
         let found = try Inspection(storage).verify()
         #expect(found.faults.count == 1 && found.faults[0].kind == .corrupted)
         #expect(found.faults.first?.sequences == expected.lost...expected.lost)
+        #expect(found.deadLetters.count == 1 && found.logs.map(\.holes).reduce(0, +) == 1)
         let export = Export(try Inspection(storage), everything: true)
         var exported = 0
         while let chunk = try export.next() { exported += chunk.records.count }
@@ -67,11 +73,14 @@ import Time
             let before = try #require(bench.queue.cursor(destination: destination, log: log))
             #expect(before.low == low && before.origin == cursor["origin"]?.integer.map { UInt64($0) })
             #expect(before.ledger.delivered == cursor["delivered"]?.integer.map { UInt64($0) })
-            let due = try #require(expected.events[log]).filter { $0.key >= low }
+            let dead = log == .normal && destination == "collector" ? [expected.dead] : []
+            let due = try #require(expected.events[log]).filter { $0.key >= low && !dead.contains($0.key) }
             let delivery = try bench.drain(log, to: destination)
             #expect(delivery.ids.mapValues(\.text.text) == due.mapValues(\.id))
             for (sequence, event) in delivery.events { #expect(try JSONValue(parsing: event) == due[sequence]?.event) }
             #expect(delivery.quarantined == (log == .normal ? [expected.lost] : []))
+            #expect(delivery.purged == (log == .normal ? [expected.hole] : []))
+            #expect(delivery.dead == dead)
         }
         bench.queue.close()
     }

@@ -22,6 +22,9 @@ struct FixtureWriter {
     private let bench: Bench
     private var ids: [LogName: [UInt64: EventID]] = [:]
     private var lost: EventID?
+    private var hole: EventID?
+    private var letter: EventID?
+    private var cursors: [QueueSnapshot.Cursor] = []
 
     /// Makes the queue in `folder`, an empty directory.
     init(_ folder: String) throws {
@@ -31,10 +34,13 @@ struct FixtureWriter {
         commit(.consent("ads"), [2, 2], length: 60)
         try settle("collector", .normal, limit: 3_000)
         try settle("archive", .urgent, limit: 1_000)
+        try bury("collector", .normal, 6)
+        try purge(.normal, 30)
         try bench.restart(clean: false)
         commit(.normal, [2], length: 50)
         commit(.bulk, [1], length: 3_000)
         try settle("collector", .consent("ads"), limit: 100)
+        cursors = bench.queue.snapshot.cursors
         bench.queue.close()
         try damage(.normal, 20, in: folder)
     }
@@ -52,6 +58,23 @@ struct FixtureWriter {
     private func settle(_ destination: String, _ log: LogName, limit: Int) throws {
         let chunk = try #require(try bench.queue.read(log, for: destination, from: 1, limit: limit, age: 0))
         bench.queue.settle(destination: destination, log: log, chunk.dispositions(of: chunk.sequences))
+    }
+
+    private mutating func bury(_ destination: String, _ log: LogName, _ sequence: UInt64) throws {
+        let id = try #require(ids[log]?[sequence])
+        let event = try #require(bench.accepted[log]?[sequence])
+        let letter = DeadLetter(
+            destination: destination, log: log, id: id, event: event, acceptedAt: WallTime(milliseconds: 5_000),
+            status: 422, attempts: 2, at: WallTime(milliseconds: 9_000), detail: Array("no such field".utf8))
+        try bench.queue.bury([letter])
+        self.letter = id
+    }
+
+    private mutating func purge(_ log: LogName, _ sequence: UInt64) throws {
+        let id = try #require(ids[log]?[sequence])
+        #expect(try bench.queue.purge(id: id) == 1)
+        bench.accepted[log]?[sequence] = nil
+        hole = id
     }
 
     /// Flips a bit of an event where it stands.
@@ -87,9 +110,11 @@ struct FixtureWriter {
         }
         json.endArray()
         json.member("lost", lost?.text.text)
+        json.member("hole", hole?.text.text)
+        json.member("dead", letter?.text.text)
         json.name("cursors")
         json.beginArray()
-        for cursor in bench.queue.snapshot.cursors {
+        for cursor in cursors {
             json.beginObject()
             json.member("destination", cursor.destination)
             json.member("log", cursor.log.text)

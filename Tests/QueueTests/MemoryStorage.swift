@@ -26,6 +26,7 @@ final class MemoryStorage: Storage {
         case read(String, Int)
         case write(String, Int)
         case synchronise(String)
+        case lock(String)
     }
 
     let root = "/queue"
@@ -185,6 +186,7 @@ final class MemoryFile: StorageFile {
     func size() throws(Errno) -> Int { node.bytes.count }
 
     func tryLock() throws(Errno) -> Bool {
+        try storage.note(.lock(node.path))
         guard !node.isLocked else { return false }
         node.isLocked = true
         holdsLock = true

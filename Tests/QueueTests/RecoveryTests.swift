@@ -104,6 +104,18 @@ import Time
         #expect(try segments(storage).count <= left.count + 1)
     }
 
+    @Test func aSegmentThatIsGoneDoesNotStopRetirement() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<6 { bench.commit(batches: [120]) }
+        let before = try segments(storage)
+        #expect(before.count > 3)
+        storage.files["logs/normal/" + before[0]] = nil
+        _ = try bench.drain()
+        bench.housekeep()
+        #expect(try segments(storage).count <= 2)
+    }
+
     @Test func aStartOnADiskThatFailsCommitsAgainOnceItDoes() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)

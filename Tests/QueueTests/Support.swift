@@ -50,7 +50,7 @@ final class Bench {
 
     private static func open(
         _ storage: any Storage, _ options: QueueOptions, _ destinations: [String], _ seed: inout SplitMix64
-    ) throws -> Queue {
+    ) throws(QueueError) -> Queue {
         var random = SplitMix64(seed: seed.next())
         return try Queue.open(
             storage, options: options, destinations: destinations, at: WallTime(milliseconds: 1_000),
@@ -58,7 +58,7 @@ final class Bench {
     }
 
     /// Opens the queue again, after a clean end or as after a kill.
-    func restart(clean: Bool = true) throws {
+    func restart(clean: Bool = true) throws(QueueError) {
         if clean { queue.close() }
         held = nil
         held = try Self.open(storage, options, destinations, &seed)

@@ -33,8 +33,8 @@ def search(data, at, end, seeds, first, last, found):
     """Takes whole records with numbers from first to last into `found`; a seed stands for the epoch that gives it."""
     while first <= last and at + 48 <= end:
         sequence, whole = get(data, at + 8), at + 48 + get(data, at + 4, 4)
-        fits = [seed for seed in seeds if first <= sequence <= last and whole <= end
-                and crc(data[at + 4 : whole], seed) == get(data, at, 4)]
+        due = seeds if first <= sequence <= last and whole <= end else []
+        fits = [seed for seed in due if crc(data[at + 4 : whole], seed) == get(data, at, 4)]
         if fits:
             found[sequence] = seeds[fits[0]], None if get(data, at + 28, 4) >> 31 else data[at + 48 : whole], whole
             first = sequence + 1
@@ -65,7 +65,8 @@ def read_segment(data, segment, sequence, at, epochs, seal):
             search(data, records, records + get(head, 44, 4), seeds([number], [epoch]), first, last, found)
         expected, sequence, epochs = number + 1, last + 1, epochs[:1] + [epoch]
         at = free = start + get(head, 48, 4)
-    search(data, free, free + 4194360, seeds(range(expected, expected + 256), epochs), sequence, sequence + 4096, found)
+    end = min(len(data), free + 4194360)
+    search(data, free, end, seeds(range(expected, expected + 256), epochs), sequence, sequence + 4096, found)
     return found
 
 def main(queue):

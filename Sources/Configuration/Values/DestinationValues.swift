@@ -1,3 +1,5 @@
+internal import Time
+
 extension ValueKind where Value == DestinationSection.Compression {
     /// `gzip`, `gzip:LEVEL` or `none`.
     static let compression = ValueKind(
@@ -31,7 +33,7 @@ extension ValueKind where Value == DestinationSection.FlushSpread {
         show: { spread in
             switch spread {
             case .automatic: "auto"
-            case .limit(let span): spanText(span)
+            case .limit(let span): span.spanText
             }
         })
 }

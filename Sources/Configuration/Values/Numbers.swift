@@ -1,3 +1,5 @@
+internal import Time
+
 extension ValueKind where Value == Int {
     /// A whole number in `range`.
     static func number(_ range: ClosedRange<Int>) -> ValueKind {
@@ -45,7 +47,7 @@ func bytes(of text: String) throws(BadValue) -> Int {
             unit = known.bytes
         }
     }
-    guard let value = scaled(digits, by: unit) else { throw wrong }
+    guard let value = Int(decimal: digits, times: unit) else { throw wrong }
     return value
 }
 
@@ -56,24 +58,4 @@ func sizeText(_ bytes: Int) -> String {
         return "\(bytes / unit)\(letter)"
     }
     return String(bytes)
-}
-
-/// A decimal number times `unit`; nil where it is none or too large.
-///
-/// A fraction of up to 9 digits is taken where `unit` is more than one.
-func scaled(_ text: Substring, by unit: Int) -> Int? {
-    let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let first = parts.first, let whole = digits(first) else { return nil }
-    let (product, overflow) = whole.multipliedReportingOverflow(by: unit)
-    guard !overflow else { return nil }
-    guard parts.count == 2 else { return product }
-    guard unit > 1, (1...9).contains(parts[1].count), var rest = digits(parts[1]).map(Double.init) else { return nil }
-    for _ in parts[1] { rest /= 10 }
-    let (sum, carry) = product.addingReportingOverflow(Int((rest * Double(unit)).rounded()))
-    return carry ? nil : sum
-}
-
-private func digits(_ text: Substring) -> Int? {
-    guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
-    return Int(text)
 }

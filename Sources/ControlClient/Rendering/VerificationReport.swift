@@ -20,6 +20,10 @@ struct VerificationReport {
         var lines = [found.created.map { "\(directory): a queue since \($0.rfc3339.text)" } ?? "\(directory): a queue"]
         lines += found.logs.flatMap { self.lines(of: $0) }
         lines += found.cursors.map(line)
+        if found.deadLetters.count > 0 {
+            let count = plural(UInt64(found.deadLetters.count), "dead letter")
+            lines.append("\(count), \(found.deadLetters.retried) to be sent again")
+        }
         if found.quarantine.files > 0 {
             let bytes = Quantity.bytes(Int64(found.quarantine.bytes))
             lines.append("quarantine: \(plural(UInt64(found.quarantine.files), "file")), \(bytes)")
@@ -45,10 +49,11 @@ struct VerificationReport {
         let events = log.sequences.map { "events \($0.lowerBound) to \($0.upperBound)" } ?? "no event"
         let files = "\(plural(UInt64(log.segments), "segment")), \(Quantity.bytes(Int64(log.bytes)))"
         let first = "\(log.name.text): \(events) in \(plural(UInt64(log.batches), "batch", "batches")); \(files)"
-        guard !log.gaps.isEmpty else { return [first] }
+        let holes = log.holes > 0 ? ["\(log.name.text): \(plural(log.holes, "event")) purged"] : []
+        guard !log.gaps.isEmpty else { return [first] + holes }
         let gaps = log.gaps.prefix(Self.mostLines).map(range).joined(separator: ", ")
         let more = log.gaps.count > Self.mostLines ? ", …" : ""
-        return [first, "\(log.name.text): missing \(plural(log.unreadable, "event")): \(gaps)\(more)"]
+        return [first] + holes + ["\(log.name.text): missing \(plural(log.unreadable, "event")): \(gaps)\(more)"]
     }
 
     private func line(of cursor: Verification.Cursor) -> String {
@@ -92,6 +97,12 @@ extension VerificationReport {
         json.beginArray()
         for cursor in found.cursors { append(cursor, to: &json) }
         json.endArray()
+        json.name("dead_letters")
+        json.beginObject()
+        json.member("count", found.deadLetters.count)
+        json.member("retried", found.deadLetters.retried)
+        json.member("bytes", found.deadLetters.bytes)
+        json.endObject()
         json.name("quarantine")
         json.beginObject()
         json.member("files", found.quarantine.files)
@@ -115,6 +126,7 @@ extension VerificationReport {
         json.member("events", log.events)
         json.member("first", log.sequences?.lowerBound)
         json.member("last", log.sequences?.upperBound)
+        json.member("holes", log.holes)
         json.member("unreadable", log.unreadable)
         json.name("gaps")
         json.beginArray()

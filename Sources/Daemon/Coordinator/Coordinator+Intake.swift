@@ -7,9 +7,21 @@ internal import SystemdService
 package import Time
 
 extension Coordinator {
-    /// Ends a turn of the loop: what waits becomes the next commit, unless one is in hand.
+    /// A commit of so many bytes of records is large enough not to wait for more.
+    private static let gatheredBytes = 1 << 20
+
+    /// Ends a turn of the loop: what waits becomes the next commit, unless one is in hand or more is to be gathered.
     package mutating func endTurn(at now: Instant) -> [CoordinatorEffect] {
-        guard commitBegan == nil, admission.hasEvents else { return [] }
+        guard admission.hasEvents else {
+            gatheringSince = nil
+            return []
+        }
+        let since = gatheringSince ?? now
+        gatheringSince = since
+        guard commitBegan == nil,
+            isStopping || now - since >= commitDelay || admission.waitingBytes >= Self.gatheredBytes
+        else { return [] }
+        gatheringSince = nil
         commitBegan = now
         let (ordinal, batches) = admission.seal()
         effects.append(.commit(ordinal: ordinal, BatchHandover(batches)))

@@ -19,8 +19,11 @@ package struct Coordinator {
     package internal(set) var connectionTypeSince: Instant
     package internal(set) var connectionType = ConnectionType.unknown
 
+    let commitDelay: Duration
     var settle = Settle()
     var commitBegan: Instant?
+    /// When the first event came that waits for the next commit.
+    var gatheringSince: Instant?
     var isStopping = false
     var effects: [CoordinatorEffect] = []
     /// The newest durable sequence number of each log.
@@ -30,8 +33,14 @@ package struct Coordinator {
     static let slowDiskLimit = Duration.seconds(10)
 
     /// A coordinator of these destinations; `newest` are the logs' newest durable sequence numbers.
-    package init(units: [DestinationUnit], admission: Admission, newest: [LogName: UInt64], at now: Instant) {
+    ///
+    /// Events wait for `commitDelay` for others that are made durable with them.
+    package init(
+        units: [DestinationUnit], admission: Admission, newest: [LogName: UInt64], commitDelay: Duration = .zero,
+        at now: Instant
+    ) {
         self.units = units
+        self.commitDelay = commitDelay
         self.admission = admission
         self.newest = newest
         connectionTypeSince = now
@@ -42,6 +51,7 @@ package struct Coordinator {
     package var deadline: Instant? {
         var next = settle.due
         if let commitBegan, admission.refusal == nil { next = Self.earlier(next, commitBegan + Self.slowDiskLimit) }
+        if commitBegan == nil, let gatheringSince { next = Self.earlier(next, gatheringSince + commitDelay) }
         for index in units.indices { next = Self.earlier(next, units[index].deadline) }
         return next
     }

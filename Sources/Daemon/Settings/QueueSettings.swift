@@ -20,7 +20,10 @@ struct QueueSettings: Sendable {
             case .automatic: nil
             case .bytes(let bytes): bytes
             }
-        options = QueueOptions(maximumBytes: UInt64(section.maximumBytes), keepFree: keepFree, block: block)
+        var options = QueueOptions(maximumBytes: UInt64(section.maximumBytes), keepFree: keepFree, block: block)
+        options.maximumAge = section.maximumAge
+        options.whenFull = section.whenFull == .dropOldest ? .dropOldest : .reject
+        self.options = options
         destinations = configuration.destinations.map(\.name)
     }
 }

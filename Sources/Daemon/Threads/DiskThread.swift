@@ -35,7 +35,7 @@ final class DiskThread {
             pulse.begin()
             do throws(QueueError) {
                 let queue = try Queue.open(
-                    FileStorage(directory: settings.directory), options: settings.options,
+                    FileStorage(directory: settings.directory).withFault, options: settings.options,
                     destinations: settings.destinations, at: Clock.wall, randomBits: SystemRandom.bits)
                 let thread = DiskThread(queue, requests, replies, pulse)
                 replies.post(.opened(queue.recovery, queue.snapshot))
@@ -108,6 +108,7 @@ final class DiskThread {
         let before = (queue.condition.storage, queue.bytesOnDisk)
         let next = queue.housekeep(at: now, age: age)
         tellMoves()
+        tellDamages()
         didSlice = next.map { $0 <= now } ?? false
         if before != (queue.condition.storage, queue.bytesOnDisk) || queue.condition.storage != shownStorage {
             snapshotIsDue = true
@@ -121,7 +122,7 @@ final class DiskThread {
 
     private func commit(_ ordinal: UInt64, _ sealed: BatchHandover) {
         var batches = sealed.take()
-        let wall = Clock.wall
+        let wall = AgeClock.wall ?? WallTime(milliseconds: RecordLayout.noWallTime)
         let outcomes = queue.commit(&batches, at: wall, age: age)
         tellMoves()
         replies.post(.committed(ordinal: ordinal, outcomes, BatchHandover(batches)))
@@ -152,6 +153,10 @@ final class DiskThread {
         } catch {
             replies.post(.readFailed(destination: destination, id: id, error))
         }
+        tellDamages()
+    }
+
+    private func tellDamages() {
         let damages = queue.takeDamages()
         if !damages.isEmpty { replies.post(.damaged(damages)) }
     }

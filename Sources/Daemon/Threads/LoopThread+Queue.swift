@@ -11,6 +11,7 @@ extension LoopThread {
         let old = snapshot
         snapshot = newSnapshot
         if let notice = fillLevel.take(newSnapshot) { log.log(notice) }
+        tellOfLosses()
         if newSnapshot.cursorsFailing != old.cursorsFailing {
             tell(.cursors(areDurable: !newSnapshot.cursorsFailing))
         }
@@ -22,6 +23,17 @@ extension LoopThread {
         default: break
         }
         perform([.statusChanged])
+    }
+
+    /// Tells of events that expired or were evicted, now or when it is time.
+    private func tellOfLosses() {
+        let (notices, next) = lossWatch.take(snapshot, at: loop.now)
+        for notice in notices { log.log(notice) }
+        guard let next, lossTimer == nil else { return }
+        lossTimer = loop.schedule(at: next) { [weak self] in
+            self?.lossTimer = nil
+            self?.tellOfLosses()
+        }
     }
 
     /// Tells of destinations that the configuration no longer names, but for which events are kept.

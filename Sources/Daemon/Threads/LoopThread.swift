@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Configuration
 internal import Control
 internal import Delivery
 internal import Gates
@@ -59,6 +60,8 @@ final class LoopThread {
     /// Settings that were read and wait for the disk's thread to take their destinations.
     var upcoming: LoadedSettings?
     var fillLevel = FillLevel()
+    var lossWatch: LossWatch
+    var lossTimer: TimerToken?
     var storageFailedSince: Instant?
 
     private var resolver: Resolver
@@ -81,12 +84,15 @@ final class LoopThread {
         configurationPath = parts.configurationPath
         settings = parts.settings
         snapshot = parts.snapshot
+        lossWatch = LossWatch(parts.snapshot)
         began = loop.now
         let admission = Admission(context: .init(connectionType: .unknown, closed: []))
         let maker = UnitMaker(parts.settings, parts.snapshot, madeBefore: 0, at: loop.now)
         unitsMade = maker.made
         let newest = Dictionary(uniqueKeysWithValues: parts.snapshot.logs.map { ($0.name, $0.accepted) })
-        coordinator = Coordinator(units: maker.units, admission: admission, newest: newest, at: loop.now)
+        coordinator = Coordinator(
+            units: maker.units, admission: admission, newest: newest,
+            commitDelay: parts.settings.configuration?.queue.commitDelay ?? .zero, at: loop.now)
         let wall = SynchronisedClock(loop, log)
         intake = IntakeServer(
             loop: loop, admission: admission, limits: IntakeLimits(parts.settings), clock: { wall.time })

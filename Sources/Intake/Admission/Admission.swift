@@ -43,14 +43,20 @@ package final class Admission {
         return refusal
     }
 
-    /// Takes a checked event; at most `OpenBatch` allows for one.
-    package func append(_ event: Span<UInt8>, to log: LogName, acceptedAt: WallTime?) -> Position {
-        let (batch, index) = waiting.append(event, to: log, acceptedAt: acceptedAt)
+    /// Takes a checked event, at most as long as a batch allows; `timeToLiveSeconds` 0: none.
+    package func append(
+        _ event: Span<UInt8>, to log: LogName, acceptedAt: WallTime?, timeToLiveSeconds: UInt32 = 0
+    ) -> Position {
+        let (batch, index) = waiting.append(
+            event, to: log, acceptedAt: acceptedAt, timeToLiveSeconds: timeToLiveSeconds)
         return Position(ordinal: ordinal, batch: batch, index: index)
     }
 
     /// The commit that the next event will be part of.
     package var openOrdinal: UInt64 { ordinal }
+
+    /// Bytes of records that wait to be sealed.
+    package var waitingBytes: Int { waiting.bytes }
 
     /// Something waits to be sealed.
     package var hasEvents: Bool { waiting.bytes > 0 }

@@ -1,6 +1,5 @@
 internal import Bytes
 internal import HTTP1
-internal import Queue
 
 /// A `POST /v1/events` whose head was taken, and what came of its body so far.
 struct EventRequest {
@@ -9,7 +8,7 @@ struct EventRequest {
         case refused(Response)
     }
 
-    let log: LogName
+    let parameters: EventParameters
     let form: BodyForm
     let keepsAlive: Bool
     /// The body, while it comes in pieces.
@@ -29,21 +28,22 @@ struct EventRequest {
         guard let form = BodyForm(contentType: contentType) else {
             return .refused(Problems.mediaType("\((contentType ?? []).text) is not taken"))
         }
-        let log: LogName
-        switch lane(head) {
-        case .success(let lane): log = lane
-        case .failure(let error): return .refused(Problems.parameter(error.detail))
+        let parameters: EventParameters
+        do throws(ParameterError) {
+            parameters = try EventParameters(head)
+        } catch {
+            return .refused(Problems.parameter(error.detail))
         }
         let limit = turn.limits.maximumRequestBytes
         if case .length(let count) = head.framing, count > limit {
             return .refused(Problems.requestTooLarge(turn.limits))
         }
-        if let refusal = turn.admission.refusal(for: log) { return .refused(Problems.refused(refusal)) }
-        return .taken(EventRequest(head, log: log, form: form, limit: limit))
+        if let refusal = turn.admission.refusal(for: parameters.log) { return .refused(Problems.refused(refusal)) }
+        return .taken(EventRequest(head, parameters, form: form, limit: limit))
     }
 
-    private init(_ head: RequestHead, log: LogName, form: BodyForm, limit: Int) {
-        self.log = log
+    private init(_ head: RequestHead, _ parameters: EventParameters, form: BodyForm, limit: Int) {
+        self.parameters = parameters
         self.form = form
         keepsAlive = head.keepsAlive
         switch head.framing {
@@ -71,31 +71,5 @@ struct EventRequest {
         if body.isEmpty, taken > 0 { body.reserveCapacity(length) }
         body.append(contentsOf: input.extracting(start..<start + taken))
         return taken
-    }
-
-    private struct ParameterError: Error {
-        let detail: String
-    }
-
-    /// The lane that the query asks for.
-    private static func lane(_ head: RequestHead) -> Result<LogName, ParameterError> {
-        guard let parameters = head.queryParameters() else {
-            return .failure(ParameterError(detail: "the query is not percent-encoded UTF-8"))
-        }
-        var lane: LogName?
-        for (name, value) in parameters {
-            switch name {
-            case "lane":
-                guard lane == nil, let named = LogName.lanes.first(where: { $0.text == value }) else {
-                    return .failure(ParameterError(detail: "lane is one of urgent, normal, bulk"))
-                }
-                lane = named
-            case "ttl", "consent":
-                return .failure(ParameterError(detail: "\(name) is not supported by this version"))
-            default:
-                return .failure(ParameterError(detail: "the parameter \(name) is not known"))
-            }
-        }
-        return .success(lane ?? .normal)
     }
 }

@@ -143,13 +143,15 @@ package struct HTTPSession {
         } catch {
             return refuse(Problems.body(error, turn.limits), keepsAlive: request.keepsAlive, &turn)
         }
-        if let refusal = turn.admission.refusal(for: request.log) {
+        if let refusal = turn.admission.refusal(for: request.parameters.log) {
             return refuse(Problems.refused(refusal), keepsAlive: request.keepsAlive, &turn)
         }
         var first: Position?
         var last: Position?
         for range in turn.events {
-            let position = turn.admission.append(body.extracting(range), to: request.log, acceptedAt: turn.acceptedAt)
+            let position = turn.admission.append(
+                body.extracting(range), to: request.parameters.log, acceptedAt: turn.acceptedAt,
+                timeToLiveSeconds: request.parameters.timeToLiveSeconds)
             first = first ?? position
             last = position
         }

@@ -38,6 +38,8 @@ final class DeadLetterStore {
     private var letterBytes = 0
     /// Letters that are delivered, counted or unlinked.
     private(set) var unfinished: Set<DeadLetterName> = []
+    /// Letters of which a part was written, or all, before that failed; they are to go.
+    private var failed: Set<DeadLetterName> = []
 
     init(_ storage: any Storage, seal: UInt32) {
         self.storage = storage
@@ -134,6 +136,7 @@ extension DeadLetterStore {
             unlisted = nil
             report.failures.append(error)
         }
+        do throws(QueueError) { try clearFailed() } catch { report.failures.append(error) }
     }
 
     private func list(_ folder: String) throws(QueueError) -> [String]? {
@@ -149,9 +152,10 @@ extension DeadLetterStore {
         let path = Self.folder + "/" + destination + "/" + text
         let suffix = DeadLetterName.newSuffix
         if text.hasSuffix(suffix),
-            DeadLetterName.read(text.dropLast(suffix.count) + ".letter", of: destination) != nil
+            let (name, _) = DeadLetterName.read(text.dropLast(suffix.count) + ".letter", of: destination)
         {
-            return (try? storage.unlink(path)) ?? ()
+            failed.insert(name)
+            return
         }
         guard let (name, state) = DeadLetterName.read(text, of: destination),
             let status = try? storage.status(of: path), status.kind == .regular
@@ -178,6 +182,7 @@ extension DeadLetterStore {
     ///
     /// - Throws: `deadLettersFull`, or `failed`; then none of them is there.
     func add(_ letters: [DeadLetter], limit: UInt64) throws(QueueError) {
+        try clearFailed()
         let images = letters.map { $0.encode(seal: seal) }
         let grown = images.reduce(0) { $0 + roundedUp($1.count, to: Self.page) }
         guard UInt64(letterBytes + grown) <= limit, count + letters.count <= Self.maximumLetters else {
@@ -189,9 +194,8 @@ extension DeadLetterStore {
             for (letter, image) in zip(letters, images) { try write(letter.name, image) }
             try synchronise(destinations)
         } catch {
-            for letter in letters where stage(of: letter.name) != .waiting {
-                for path in [letter.name.newPath, letter.name.path(.letter)] { try? storage.unlink(path) }
-            }
+            failed.formUnion(letters.lazy.map(\.name).filter { self.stage(of: $0) != .waiting })
+            do throws(QueueError) { try clearFailed() } catch {}
             throw error
         }
         for (letter, image) in zip(letters, images) {
@@ -220,6 +224,18 @@ extension DeadLetterStore {
         folders.insert(folder)
     }
 
+    /// Removes what an attempt that failed has left, durably.
+    func clearFailed() throws(QueueError) {
+        guard !failed.isEmpty else { return }
+        for name in failed.sorted() {
+            try storage.unlinkIfThere(name.newPath)
+            // A letter that is sent again has another name.
+            if stage(of: name) != .waiting { try storage.unlinkIfThere(name.path(.letter)) }
+        }
+        try synchronise(Set(failed.map(\.folder)).sorted())
+        failed.removeAll()
+    }
+
     func synchronise(_ folders: [String]) throws(QueueError) {
         for folder in folders {
             try storage.attempt(.synchronise, folder) { () throws(Errno) in try storage.synchroniseDirectory(folder) }
@@ -237,6 +253,7 @@ extension DeadLetterStore {
     /// Removes a letter's file, whatever its state; not durably.
     func unlink(_ name: DeadLetterName) throws(QueueError) {
         for state in [DeadLetterName.State.letter, .retry, .done] { try storage.unlinkIfThere(name.path(state)) }
+        try storage.unlinkIfThere(name.newPath)
     }
 
     /// Reads a letter; nil where there is none.

@@ -26,7 +26,7 @@ internal import Time
 ///    54  u16  flags: 1 committed again after an error, so that its events stand in an earlier segment, too
 ///    56  u32  CRC32C of the accept context, without padding
 ///    60  u32  CRC32C of the length table
-///    64  i64  wall time of the commit, milliseconds
+///    64  i64  wall time of the commit, milliseconds; Int64.min while the clock was not synchronised
 ///    72  u64  age clock, milliseconds
 ///    80  u64  how many batches of the segment were known to be durable when this one was written
 ///    88  40 B zeros

@@ -14,7 +14,7 @@ internal import Time
 ///    48  u64  epoch
 ///    56  u64  sequence number of its first event
 ///    64  u64  zero
-///    72  i64  wall time, milliseconds
+///    72  i64  wall time, milliseconds; Int64.min while the clock was not synchronised
 ///    80  u64  age clock, milliseconds
 ///    88  u64  id of the previous segment of the log; 0: none
 ///    96  u64  how far that one is valid, bytes; what lies behind was never acknowledged

@@ -34,6 +34,7 @@ extension Inspection {
             result.damages.removeAll { $0.kind == .missing && $0.path == CursorFile.path }
         }
         result.quarantine = quarantine()
+        readLetters(&result)
         return result
     }
 

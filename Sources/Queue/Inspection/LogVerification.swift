@@ -6,9 +6,12 @@ struct LogVerification {
     private var result: Verification.Log
     private let segments: [SegmentName]
     private var events = RangeSet<UInt64>()
-    /// Numbers for which no event is missed: those purged, and those of segments that went while they were read.
-    private var excused = RangeSet<UInt64>()
+    private var holes = RangeSet<UInt64>()
+    /// Numbers in segments that went while they were read.
+    private var gone = RangeSet<UInt64>()
     private var oldest: UInt64?
+    /// False where the newest segment went.
+    private var endIsKnown = true
 
     init(_ name: LogName, segments: [SegmentName]) {
         result = Verification.Log(name: name)
@@ -18,10 +21,13 @@ struct LogVerification {
     /// Takes the segment at `index`; nil where it has gone.
     mutating func add(_ reading: SegmentReading?, at index: Int) {
         let name = segments[index]
+        let next = segments[(index + 1)...].first?.first
+        endIsKnown = reading != nil || next != nil
         guard let reading else {
-            guard index + 1 < segments.count, name.first < segments[index + 1].first else { return }
-            excused.insert(contentsOf: name.first..<segments[index + 1].first)
+            let end = max(next ?? name.first, name.first)
+            gone.insert(contentsOf: name.first..<end)
             oldest = min(oldest ?? name.first, name.first)
+            last = max(last, end - 1)
             return
         }
         result.segments += 1
@@ -38,6 +44,7 @@ struct LogVerification {
         }
         guard !reading.isStray(behind: last, name: name) || oldest == nil else { return }
         events.formUnion(reading.scan.events)
+        holes.formUnion(reading.scan.holes)
         oldest = min(oldest ?? name.first, name.first)
         last = max(last, reading.scan.last, name.first - 1)
     }
@@ -48,8 +55,10 @@ struct LogVerification {
         if oldest <= last { result.sequences = oldest...last }
         var gaps = RangeSet(oldest..<last + 1)
         gaps.subtract(events)
-        gaps.subtract(excused)
+        gaps.subtract(holes)
+        gaps.subtract(gone)
         result.gaps = gaps.ranges.map { $0.lowerBound...$0.upperBound - 1 }
+        result.holes = holes.ranges.reduce(0) { $0 + UInt64($1.count) }
         result.events = events.ranges.reduce(0) { $0 + UInt64($1.count) }
         for damage in result.damages {
             guard let sequences = damage.sequences else { continue }
@@ -58,7 +67,7 @@ struct LogVerification {
         for gap in gaps.ranges { note(.missing(of: result.name, gap.lowerBound...gap.upperBound - 1)) }
         for cursor in cursors {
             if cursor.low < oldest { note(.missing(of: result.name, cursor.low...oldest - 1)) }
-            if cursor.low > last + 1 { note(.missing(of: result.name, last + 1...cursor.low - 1)) }
+            if cursor.low > last + 1, endIsKnown { note(.missing(of: result.name, last + 1...cursor.low - 1)) }
         }
         return result
     }

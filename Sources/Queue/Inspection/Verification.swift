@@ -25,6 +25,8 @@ package struct Verification: Sendable {
         package internal(set) var batches = 0
         /// Events that can be read.
         package internal(set) var events: UInt64 = 0
+        /// Events that were purged where they stood.
+        package internal(set) var holes: UInt64 = 0
         /// From the oldest event kept to the newest; nil where there is none.
         package internal(set) var sequences: ClosedRange<UInt64>?
         /// Numbers between those that no event can be read for.
@@ -50,12 +52,22 @@ package struct Verification: Sendable {
         package internal(set) var queued: UInt64 = 0
     }
 
+    /// The dead letters of all destinations.
+    package struct DeadLetters: Sendable, Equatable {
+        package internal(set) var count = 0
+        /// Of those, how many are to be sent again.
+        package internal(set) var retried = 0
+        /// Bytes of their files.
+        package internal(set) var bytes = 0
+    }
+
     package internal(set) var logs: [Log] = []
     package internal(set) var cursors: [Cursor] = []
     /// Damage in files that are no log's.
     package internal(set) var damages: [Damage] = []
     /// When the directory became a queue; nil where FORMAT cannot be read.
     package internal(set) var created: WallTime?
+    package internal(set) var deadLetters = DeadLetters()
     /// Copies of damaged bytes that were set aside: files, and their bytes.
     package internal(set) var quarantine = (files: 0, bytes: 0)
 

@@ -23,6 +23,10 @@ final class LogState {
     var writer: SegmentWriter?
     var spare: SpareSegment?
     var directoryExists = false
+    /// Why the start could not read it; nil where it could.
+    var unrecovered: QueueError?
+    /// How many times that was tried in vain.
+    var failedScans = 0
     /// The batches of the newest sync, written again should the next one fail.
     var kept: [OpenBatch] = []
     /// True where `kept` must go to the next segment, before anything else.

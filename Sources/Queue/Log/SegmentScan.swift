@@ -13,6 +13,8 @@ struct SegmentScan {
     private(set) var batches = 0
     /// The sequence numbers of the events that can be read.
     private(set) var events = RangeSet<UInt64>()
+    /// Those of events that were purged.
+    private(set) var holes = RangeSet<UInt64>()
     /// Events read from batches that were not whole.
     private(set) var salvaged = 0
     private(set) var keyed: [RecoveryReport.Keyed] = []
@@ -134,7 +136,9 @@ struct SegmentScan {
                 salvaged += 1
                 events.insert(contentsOf: sequence..<sequence + 1)
                 noteKey(at: index, EventID(epoch: search.epoch, sequence: sequence))
-            case .hole: salvaged += 1
+            case .hole(let sequence):
+                salvaged += 1
+                holes.insert(contentsOf: sequence..<sequence + 1)
             case .damaged(let sequences, let bytes):
                 let kind: RecoveryReport.Damage.Kind = try lastByte(in: bytes) == nil ? .lostWrite : .corrupted
                 note(wasAcknowledged || salvaged > before.salvaged ? kind : .tornTail, bytes, sequences)
@@ -156,6 +160,7 @@ struct SegmentScan {
                 last = max(last, sequence)
                 validEnd = search.offset
             case .hole(let sequence):
+                holes.insert(contentsOf: sequence..<sequence + 1)
                 last = max(last, sequence)
                 validEnd = search.offset
             case .damaged(let sequences, let bytes): note(.corrupted, bytes, sequences)
@@ -183,6 +188,7 @@ struct SegmentScan {
                 noteKey(at: index, EventID(epoch: header.epoch, sequence: sequence))
             case .hole(let sequence):
                 lastGood = sequence
+                holes.insert(contentsOf: sequence..<sequence + 1)
             case .damaged(let sequences, let bytes):
                 bad.append((sequences, bytes))
             }
@@ -230,6 +236,7 @@ struct SegmentScan {
         if !batch.hasBothEnds || !batch.bad.isEmpty {
             salvaged += header.count - batch.bad.reduce(0) { $0 + $1.sequences.count }
         }
+        events.subtract(holes)
         last = max(last, end)
     }
 

@@ -42,7 +42,7 @@ final class SegmentWindow {
         if wanted.lowerBound < start || wanted.upperBound > loadedEnd {
             bytes.removeAll(keepingCapacity: true)
             start = wanted.lowerBound
-            try fill(min(max(wanted.count, Self.step), fileEnd - start))
+            try fill(min(max(wanted.count, Self.step), fileEnd - start), wanted: wanted.count)
         }
         return min(wanted.upperBound, loadedEnd) - wanted.lowerBound
     }
@@ -50,19 +50,31 @@ final class SegmentWindow {
     /// Where an offset of the file stands in `bytes`.
     func index(of offset: Int) -> Int { offset - start }
 
-    private func fill(_ count: Int) throws(Errno) {
+    /// Reads on to `count` bytes; an error behind the first `wanted` waits until somebody asks for what it hides.
+    ///
+    /// Before a page that it cannot give, the disk gives less than was asked for (pread(2)); the error comes next.
+    private func fill(_ count: Int, wanted: Int) throws(Errno) {
         guard let file else { return }
-        do throws(Errno) {
-            bytesRead += try file.read(upTo: count, at: start, into: &bytes)
-        } catch {
-            guard isTolerant else { throw error }
-            bytes.removeAll(keepingCapacity: true)
-            while bytes.count < count {
-                let piece = min(Self.page, count - bytes.count)
-                let before = bytes.count
-                _ = try? file.read(upTo: piece, at: start + before, into: &bytes)
-                bytes.appendZeros(before + piece - bytes.count)
+        while bytes.count < count {
+            let offset = start + bytes.count
+            let rest = count - bytes.count
+            do throws(Errno) {
+                guard try read(file, rest, at: offset) > 0 else { return }
+            } catch {
+                guard isTolerant else {
+                    if bytes.count >= wanted { return }
+                    throw error
+                }
+                let page = min(rest, Self.page - offset % Self.page)
+                let got = (try? read(file, page, at: offset)) ?? 0
+                bytes.appendZeros(page - got)
             }
         }
+    }
+
+    private func read(_ file: any StorageFile, _ count: Int, at offset: Int) throws(Errno) -> Int {
+        let got = try file.read(upTo: count, at: offset, into: &bytes)
+        bytesRead += got
+        return got
     }
 }

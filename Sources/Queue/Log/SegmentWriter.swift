@@ -19,6 +19,8 @@ final class SegmentWriter {
     private let epoch: UInt64
     private let seal: UInt32
     private var number: UInt64 = 0
+    /// The sequence number that the next batch begins with.
+    private var next: UInt64
     private var durable: UInt64 = 0
     private var head: [UInt8] = []
     private var tail: [UInt8] = []
@@ -30,6 +32,7 @@ final class SegmentWriter {
         block = header.block
         offset = header.block
         epoch = header.epoch
+        next = header.first
         seal = header.identity.seal
     }
 
@@ -43,6 +46,7 @@ final class SegmentWriter {
     func write(
         _ batch: inout OpenBatch, first: UInt64, again: Bool, at wall: WallTime, age: UInt64
     ) throws(Errno) {
+        precondition(first == next, "a batch does not follow the one before it")
         let context = batch.context.encoded
         let contextSize = roundedUp(context.count, to: 8)
         head.removeAll(keepingCapacity: true)
@@ -70,6 +74,7 @@ final class SegmentWriter {
         try put(batch.records, tailStart: tailStart)
         offset += header.totalSize
         number += 1
+        next = header.last + 1
     }
 
     private func put(_ records: borrowing [UInt8], tailStart: Int) throws(Errno) {

@@ -93,7 +93,8 @@ package struct StorageSpace: Sendable, Equatable {
 
 /// An open file, closed when its last reference goes.
 package protocol StorageFile: AnyObject {
-    /// Reads up to `count` bytes at `offset` onto the end of `buffer`; the number read, less only at the file's end.
+    /// Reads up to `count` bytes at `offset` onto the end of `buffer`; the number read, 0 at the file's end, less than
+    /// there are before bytes that the disk cannot give.
     func read(upTo count: Int, at offset: Int, into buffer: inout [UInt8]) throws(Errno) -> Int
     /// Writes part of `bytes` at `offset`, all of it, the file growing as needed.
     func write(_ bytes: borrowing [UInt8], in range: Range<Int>, at offset: Int) throws(Errno)

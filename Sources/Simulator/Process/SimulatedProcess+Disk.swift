@@ -1,5 +1,6 @@
 internal import Daemon
 internal import Queue
+internal import QueueSimulator
 internal import Time
 
 /// What the loop's thread asks of the disk's.

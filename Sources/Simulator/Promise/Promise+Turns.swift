@@ -28,6 +28,8 @@ extension Promise {
     ) {
         switch event {
         case .answered: break
+        case .moved(let moves):
+            for move in moves { tracks[move.destination]?.low[move.log] = move.low }
         case .resumed:
             for name in tracks.keys { tracks[name]?.idleSince = now }
         case .cursors: for name in tracks.keys { tracks[name]?.disturbances += 1 }

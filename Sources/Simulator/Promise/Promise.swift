@@ -3,6 +3,7 @@ internal import Daemon
 internal import Delivery
 internal import Gates
 internal import Queue
+internal import QueueSimulator
 internal import Reachability
 internal import Time
 

@@ -3,6 +3,7 @@ internal import Daemon
 internal import Delivery
 internal import Posix
 internal import Queue
+internal import QueueSimulator
 internal import Time
 
 /// What happens to the daemon, by the seed: posts, changes of the world, faults, ends.

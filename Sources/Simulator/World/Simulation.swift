@@ -3,6 +3,7 @@ internal import Daemon
 internal import Delivery
 internal import Posix
 internal import Queue
+internal import QueueSimulator
 internal import Reachability
 internal import Time
 

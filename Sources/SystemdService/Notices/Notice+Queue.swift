@@ -40,6 +40,16 @@ extension Notice {
             ])
     }
 
+    /// Events of a log that were too old when their turn came.
+    package static func eventsExpired(_ events: UInt64, log: String, destination: String) -> Notice {
+        Notice(.eventsExpired, [.events: String(events), .log: log, .destination: destination])
+    }
+
+    /// Events of a log that made room for newer ones.
+    package static func eventsEvicted(_ events: UInt64, log: String, destination: String) -> Notice {
+        Notice(.eventsEvicted, [.events: String(events), .log: log, .destination: destination])
+    }
+
     /// A cursor starts again at the sequence number `first`.
     package static func cursorReset(destination: String, log: String, first: UInt64) -> Notice {
         Notice(.cursorReset, [.destination: destination, .log: log, .first: String(first)])

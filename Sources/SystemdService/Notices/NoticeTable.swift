@@ -203,6 +203,31 @@ extension NoticeKind {
                 """,
             action: "Suspect the device. The copies lie in the folder quarantine of the queue's directory."
         ),
+        .eventsExpired: NoticeEntry(
+            priority: .warning, distinguishedBy: nil,
+            text: """
+                @UPLINK_EVENTS@ events of log @UPLINK_LOG@ expired before destination @UPLINK_DESTINATION@ had them
+                """,
+            meaning: """
+                Their time to live, or MaxAge=, was over. They are not sent there any more and are counted as expired.
+                """,
+            action: "If they should have come through, see with `uplinkctl status` why they had to wait."
+        ),
+        .eventsEvicted: NoticeEntry(
+            priority: .warning, distinguishedBy: nil,
+            text: """
+                The queue is full: @UPLINK_EVENTS@ events of log @UPLINK_LOG@ made room for newer ones before \
+                destination @UPLINK_DESTINATION@ had them
+                """,
+            meaning: """
+                WhenFull=drop-oldest: the oldest events of the least urgent lane are given up, and counted as evicted, \
+                so that new ones can be taken.
+                """,
+            action: """
+                See with `uplinkctl status` why nothing leaves; raise MaxSize= if the outage is longer than planned \
+                for.
+                """
+        ),
         .cursorReset: NoticeEntry(
             priority: .warning, distinguishedBy: [.destination, .log],
             text: """

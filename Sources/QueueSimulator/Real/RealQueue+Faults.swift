@@ -1,0 +1,95 @@
+internal import Bytes
+internal import Posix
+internal import Queue
+
+extension RealQueue {
+    /// As far as an event may reach, bytes.
+    private static let reach = 1_536
+    /// What cannot be read because of one bad sector, bytes.
+    private static let page = 4_096
+
+    func inject(_ fault: InjectedFault) -> Bool {
+        switch fault {
+        case .failingSyncs:
+            disk.errno = errno
+            disk.failingSyncs = Int.random(in: 1...3, using: &random)
+            owing = Set(Self.logNames.indices.filter { accepted($0) > 0 })
+        case .failingWrites:
+            disk.errno = errno
+            disk.failingWrites = Int.random(in: 1...2, using: &random)
+        case .failingReads: disk.failingReads = Int.random(in: 1...3, using: &random)
+        case .fullDisk:
+            let isFull = disk.capacity < 1 << 40
+            disk.capacity = isFull ? 1 << 40 : disk.usedBytes + Int.random(in: 0..<16, using: &random) * 1_024
+        case .flippedByte: return flip()
+        case .unreadableSector: return makeUnreadable()
+        case .lostWrite: disk.mishap = .lost
+        case .misdirectedWrite: disk.mishap = .misdirected
+        case .damagedCursors: return damageCursors()
+        }
+        return true
+    }
+
+    private var errno: Errno { Bool.random(using: &random) ? .io : .noSpace }
+
+    /// A segment without a fault, and how far it was written.
+    private func chooseSegment() -> (path: String, log: Int, contents: [UInt8], used: Int)? {
+        let paths = disk.files.filter { $0.hasSuffix(".segment") && !disk.isInjured($0) && disk.isClean($0) }
+        guard let path = paths.randomElement(using: &random), let (log, _) = segment(path) else { return nil }
+        let contents = disk.contents(of: path)
+        return (path, log, contents, (contents.lastIndex { $0 != 0 } ?? 0) + 1)
+    }
+
+    private func flip() -> Bool {
+        guard let (path, log, _, used) = chooseSegment(), let range = segment(path)?.events else { return false }
+        let offset = Int.random(in: 0..<used, using: &random)
+        disk.flip(path, at: offset, mask: UInt8(1) << UInt8.random(in: 0...7, using: &random))
+        injuries.append(Injury(log: log, range: range, most: 1))
+        return true
+    }
+
+    /// Makes a page unreadable that nothing will be written to any more.
+    private func makeUnreadable() -> Bool {
+        guard let (path, log, contents, used) = chooseSegment(), used >= Self.page else { return false }
+        let page = Int.random(in: 0..<used / Self.page, using: &random) * Self.page
+        disk.makeUnreadable(path, at: page + Int.random(in: 0..<Self.page, using: &random))
+        let tokens = EventBytes.tokens(in: Array(contents[max(0, page - Self.reach)..<page + Self.page]))
+        injuries.append(Injury(log: log, tokens: tokens, most: tokens.count))
+        return true
+    }
+
+    /// A segment's log, and the events that it may hold.
+    private func segment(_ path: String) -> (log: Int, events: ClosedRange<Int>)? {
+        let parts = path.split(separator: "/")
+        guard parts.count == 3, let log = Self.logNames.firstIndex(where: { $0.text == parts[1] }),
+            let first = parts[2].split(separator: ".").first?.split(separator: "-").last.flatMap({ Int($0) })
+        else { return nil }
+        return (log, first...first + 1_000)
+    }
+
+    private func damageCursors() -> Bool {
+        let path = "cursors"
+        guard disk.isClean(path) else { return false }
+        let contents = disk.contents(of: path)
+        let slots = (0..<contents.count / 512).filter { contents[$0 * 512..<$0 * 512 + 4].contains { $0 != 0 } }
+        guard let slot = slots.randomElement(using: &random) else { return false }
+        // The other copy stands in the other page of the pair.
+        let copies = Bool.random(using: &random) ? [slot] : [slot, slot ^ 8]
+        for copy in copies where copy * 512 < contents.count {
+            disk.flip(path, at: copy * 512 + Int.random(in: 0..<160, using: &random), mask: 1)
+        }
+        return true
+    }
+
+    func takeInjuries() -> [Injury] {
+        for done in disk.misdone {
+            let folder = done.path.split(separator: "/").dropFirst().first
+            guard let log = Self.logNames.firstIndex(where: { $0.text == folder ?? "" }) else { continue }
+            let tokens = EventBytes.tokens(in: done.written).union(EventBytes.tokens(in: done.hit))
+            injuries.append(Injury(log: log, tokens: tokens, most: tokens.count))
+        }
+        disk.misdone = []
+        defer { injuries = [] }
+        return injuries
+    }
+}

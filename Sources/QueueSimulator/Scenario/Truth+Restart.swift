@@ -1,0 +1,123 @@
+internal import Queue
+
+extension Truth {
+    /// Compares what a start found with what is known.
+    mutating func restart(_ queue: some QueueUnderTest, after end: ProcessEnd, now: Int) throws(Violation) {
+        if end == .powerCut { hasFailed = false }
+        for log in acknowledged.indices { try forgetLostTail(of: log, accepted: queue.accepted(log)) }
+        // What starts do by themselves they do because of damage; the cursors tell.
+        _ = queue.takeMoves()
+        for pair in pairs { excuseMissing(pair, queue) }
+        for pair in pairs { try readAll(pair, queue, now: now) }
+        for pair in pairs { try compare(pair, queue, after: end, now: now) }
+        slotsDamaged = false
+        try adopt(queue)
+        for pair in accounts.keys { accounts[pair]?.isDurable = true }
+        try check(queue)
+    }
+
+    var pairs: [Pair] { accounts.keys.sorted { ($0.destination, $0.log) < ($1.destination, $1.log) } }
+
+    /// Gives an account to each cursor that is new: it must begin at the oldest event kept, with nothing counted.
+    mutating func adopt(_ queue: some QueueUnderTest) throws(Violation) {
+        for destination in 0..<QueueShape.destinations {
+            for log in acknowledged.indices {
+                let pair = Pair(destination: destination, log: log)
+                guard accounts[pair] == nil, let cursor = queue.cursor(destination, log) else { continue }
+                try require(isFresh(cursor, queue.oldest(log)), "\(pair) begins as \(cursor)")
+                accounts[pair] = Account(base: cursor, ledger: cursor.ledger, durableLow: cursor.low)
+            }
+        }
+    }
+
+    private func isFresh(_ cursor: CursorView, _ oldest: Int) -> Bool {
+        cursor.low == oldest && cursor.ledger.total == cursor.ledger.dead
+            && cursor.origin + Int(cursor.ledger.total) == cursor.low - 1
+    }
+
+    /// Numbers beyond what a start found: they were lost with their write, and may be given again.
+    private mutating func forgetLostTail(of log: Int, accepted: Int) throws(Violation) {
+        let newest = acknowledged[log].keys.max() ?? 0
+        defer { forgetDisposals(of: log, beyond: accepted) }
+        guard newest > accepted else { return }
+        mayMissNames = true
+        for sequence in accepted + 1...newest {
+            try lose(Place(log: log, sequence: sequence))
+            acknowledged[log][sequence] = nil
+        }
+        for pair in newestSent.keys where pair.log == log {
+            newestSent[pair] = min(newestSent[pair] ?? 0, accepted)
+        }
+    }
+
+    /// Numbers that are given again were not purged, and have no letters.
+    private mutating func forgetDisposals(of log: Int, beyond accepted: Int) {
+        purgeAsked = purgeAsked.filter { $0.log != log || $0.sequence <= accepted }
+        purged.formIntersection(purgeAsked)
+        lettersAsked = lettersAsked.filter { $0.pair.log != log || $0.sequence <= accepted }
+        letters.formIntersection(lettersAsked)
+        lettersDropped.formIntersection(lettersAsked)
+    }
+
+    /// A cursor that damage has set back to before the oldest event kept passes what is not there any more.
+    private mutating func excuseMissing(_ pair: Pair, _ queue: some QueueUnderTest) {
+        guard slotsDamaged, let cursor = queue.cursor(pair.destination, pair.log) else { return }
+        let oldest = queue.oldest(pair.log)
+        guard cursor.low < oldest, oldest <= accounts[pair]?.low ?? 0 else { return }
+        injuries.append(Injury(log: pair.log, range: cursor.low...oldest - 1, most: oldest - cursor.low))
+    }
+
+    /// Every acknowledged event is there for every destination that still waits for it.
+    private mutating func readAll(_ pair: Pair, _ queue: some QueueUnderTest, now: Int) throws(Violation) {
+        guard let cursor = queue.cursor(pair.destination, pair.log) else { return }
+        let items = queue.readAll(pair.destination, pair.log)
+        for (log, range) in queue.takeNamed() { named[log].append(range) }
+        guard let items else { return }
+        try look(at: items, pair, from: cursor.low, now: now)
+        let end = cursor.low + items.count
+        let accepted = queue.accepted(pair.log)
+        try require(end == accepted + 1, .lost, "\(pair): what is read ends before \(end), \(accepted) are accepted")
+    }
+
+    private mutating func compare(
+        _ pair: Pair, _ queue: some QueueUnderTest, after end: ProcessEnd, now: Int
+    ) throws(Violation) {
+        guard var account = accounts[pair] else { return }
+        if evictable.contains(pair.log), let found = queue.cursor(pair.destination, pair.log), found.low > account.low {
+            // The crash came after the cursors were durable and before the queue could tell.
+            for _ in account.low..<found.low { try add(.evicted, to: &account, pair, now: now) }
+        }
+        guard let found = queue.cursor(pair.destination, pair.log) else {
+            let mayBeGone = acknowledged[pair.log].isEmpty || slotsDamaged || !account.isDurable
+            try require(mayBeGone, .lost, "\(pair): cursor and log are gone")
+            accounts[pair] = nil
+            return
+        }
+        if found.low <= account.low { drop(pair, &account, until: found.ledger, at: found.low) }
+        let isKnown =
+            found.low >= account.base.low && found.low <= account.low && found.ledger == account.ledger(at: found.low)
+            && found.origin == account.base.origin
+        if !isKnown {
+            let isReset = slotsDamaged && found.low <= queue.oldest(pair.log)
+            try require(
+                isReset || !account.isDurable && isFresh(found, queue.oldest(pair.log)),
+                "\(pair): \(found) was never true, \(account.low) with \(account.ledger) was last")
+            account = Account(base: found, ledger: found.ledger, durableLow: found.low)
+        } else {
+            if !slotsDamaged {
+                let bound = end == .kill && !hasFailed ? account.writtenLow : account.durableLow
+                try require(found.low >= bound, "\(pair): low went back to \(found.low), below \(bound)")
+            }
+            if let most = traits.mostResent, !slotsDamaged {
+                try require(account.low - found.low <= most, "\(pair): \(account.low - found.low) are sent again")
+            }
+            account.fates.removeLast(account.low - found.low)
+            account.ledger = found.ledger
+            account.durableLow = found.low
+        }
+        accounts[pair] = account
+        let letters = queue.letters(pair.destination, pair.log).count { $0 < found.low }
+        let dead = Int(found.ledger.dead)
+        try require(dead <= letters, .lost, "\(pair): \(dead) dead, \(letters) letters")
+    }
+}

@@ -1,0 +1,100 @@
+import Queue
+import Reachability
+import Testing
+import Time
+
+@testable import Delivery
+
+/// The cursor moves by itself: eviction, expiry, purge.
+struct MoveTests {
+    private func online(_ count: Int) throws -> Scene {
+        var scene = Scene(try Scene.settings { $0.flushSpread = .fixed(.zero) })
+        scene.becomeReachable()
+        scene.accept(count)
+        return scene
+    }
+
+    private func move(_ scene: inout Scene, to low: UInt64, _ kind: Disposition.Kind = .evicted) {
+        let before = scene.settled[.normal] ?? 0
+        let passed = max(before, low - 1)
+        scene.settled[.normal] = passed
+        scene.ledgers[.normal, default: Ledger()].count(passed - before, as: kind)
+        let count = passed - before
+        scene.tell(.moved(CursorMove(destination: "main", log: .normal, low: low, kind: kind, count: count)))
+    }
+
+    @Test func whatIsInFlightGoesOnAndCountsOnlyWhatIsLeft() throws {
+        var scene = try online(30)
+        #expect(scene.flights.map(\.sequences) == [Array(1...10)])
+        move(&scene, to: 6)
+        scene.drain()
+        #expect(scene.delivered.map(\.sequence) == Array(1...30))
+        #expect(scene.ledgers[.normal]?.evicted == 5 && scene.ledgers[.normal]?.delivered == 25)
+        #expect(scene.destination.isDrained && scene.settled[.normal] == 30)
+    }
+
+    @Test func whatWasPreparedOrReadAheadIsDropped() throws {
+        var scene = try online(30)
+        move(&scene, to: 26)
+        scene.drain()
+        #expect(scene.delivered.map(\.sequence) == Array(1...10) + Array(26...30))
+        #expect(scene.ledgers[.normal]?.evicted == 25 && scene.ledgers[.normal]?.delivered == 5)
+        #expect(scene.destination.isDrained)
+    }
+
+    @Test func aReadInFlightIsAskedForAgain() throws {
+        var scene = Scene(try Scene.settings { $0.flushSpread = .fixed(.zero) })
+        scene.becomeReachable()
+        scene.holdsReads = true
+        scene.accept(20)
+        #expect(scene.reads.map(\.from) == [1])
+        move(&scene, to: 11)
+        #expect(scene.reads.map(\.from) == [1, 11])
+        scene.holdsReads = false
+        scene.answerReads()
+        scene.drain()
+        #expect(scene.delivered.map(\.sequence) == Array(11...20))
+    }
+
+    @Test func aBatchToBeTriedAgainGoesWithItsLastEvent() throws {
+        var scene = try online(20)
+        scene.answer(503, [HeaderField(name: "Retry-After", value: "5")])
+        move(&scene, to: 10)
+        scene.pass(.seconds(20))
+        #expect(scene.flights.map(\.sequences) == [Array(1...10)], "one of its events is left")
+        scene.answer(503, [HeaderField(name: "Retry-After", value: "5")])
+        move(&scene, to: 13)
+        scene.pass(.seconds(20))
+        #expect(scene.flights.map(\.sequences) == [Array(13...20)])
+        scene.drain()
+        #expect(scene.ledgers[.normal]?.delivered == 8 && scene.ledgers[.normal]?.evicted == 12)
+    }
+
+    /// The move comes while the batch is in flight, and then the request fails.
+    @Test func aBatchWhoseEventsWentWhileItWasInFlightIsNotTriedAgain() throws {
+        var scene = try online(20)
+        move(&scene, to: 11)
+        scene.answer(503, [HeaderField(name: "Retry-After", value: "1")])
+        scene.pass(.seconds(20))
+        #expect(scene.flights.map(\.sequences) == [Array(11...20)])
+    }
+
+    @Test func whatIsPurgedIsTakenOutOfTheRequestInFlight() throws {
+        var scene = try online(20)
+        move(&scene, to: 4, .purged)
+        #expect(scene.flights.map(\.sequences) == [Array(4...13)])
+        #expect(scene.sent.count == 2)
+        scene.drain()
+        #expect(scene.delivered.map(\.sequence) == Array(4...20))
+    }
+
+    @Test func aMoveThatIsOldNewsChangesNothing() throws {
+        var scene = try online(20)
+        scene.answer(200)
+        let sent = scene.sent.count
+        move(&scene, to: 5)
+        #expect(scene.sent.count == sent)
+        scene.drain()
+        #expect(scene.delivered.map(\.sequence) == Array(1...20))
+    }
+}
