@@ -29,19 +29,19 @@ CALLS = [
 class Work:
     """Clients that post without end to a daemon that rotates, retires and delivers all the while, on a disk."""
 
-    def __init__(self, disk, daemons, collector, environment=None):
-        self.disk, self.collector = disk, collector
+    def __init__(self, disk, daemons, collector, environment=None, size="4M", pause=0.003):
+        self.disk, self.collector, self.pause = disk, collector, pause
         self.daemon = daemons(url=collector.url, environment=environment)
         self.daemon.disk, self.daemon.queue = disk, disk.queue
-        # Segments of 64 KiB.
-        self.daemon.write_configuration(OPTIONS, SECTIONS + "MaxSize=4M")
+        # Segments of a 64th, 64 KiB at least.
+        self.daemon.write_configuration(OPTIONS, SECTIONS + "MaxSize=" + size)
         self.loads, self.acknowledged = [], set()
         self.daemon.start()
         self.begin()
 
     def begin(self):
         first = len(self.loads)
-        new = [Load(self.daemon, first + client, pause=0.003) for client in range(3)]
+        new = [Load(self.daemon, first + client, pause=self.pause) for client in range(3)]
         self.loads += new
         for load in new:
             load.start()
@@ -227,8 +227,8 @@ def test_folder_that_may_not_be_changed(disks, daemons, collector):
 
 
 DEVICE = [
-    ("ext4", "write", 1), ("xfs", "write", 0), ("ext4", "flush", 0), ("xfs", "flush", 0),
-    ("ext4", "write", 0), ("xfs", "write", 1), ("ext4", "write", 5), ("xfs", "write", 5), ("ext4", "flush", 1),
+    ("ext4", "write", 1), ("xfs", "write", 1), ("ext4", "flush", 0), ("xfs", "flush", 0),
+    ("ext4", "write", 0), ("xfs", "write", 0), ("ext4", "write", 5), ("xfs", "write", 5), ("ext4", "flush", 1),
     ("xfs", "flush", 1), ("ext4", "read", 1), ("xfs", "read", 1),
 ]
 
@@ -236,9 +236,11 @@ DEVICE = [
 @pytest.mark.parametrize("kind, what, seconds", DEVICE if ALL else DEVICE[:4])
 def test_devices_that_fail(disks, daemons, collector, kind, what, seconds):
     """EIO of a device, once (0) or for a while: it goes on, or where the file system gave up, after a mount."""
-    disk = disks(kind, 64 if kind == "ext4" else 128, served=True)
-    work = Work(disk, daemons, collector)
+    disk = disks(kind, 128, served=True)
+    work = Work(disk, daemons, collector, size="64M", pause=0.01)
     work.assert_goes_on()
+    # From here to the cut all must lie on the disk.
+    collector.script = Script(status=503)
     if what == "read":
         run("sysctl", "-q", "vm.drop_caches=3")
     disk.fail(what, once=seconds == 0)
