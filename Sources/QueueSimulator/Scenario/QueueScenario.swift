@@ -105,7 +105,7 @@ final class QueueScenario<Subject: QueueUnderTest> {
         for (log, range) in queue.takeNamed() { truth.named[log].append(range) }
         for move in queue.takeMoves() {
             note("  \(move)")
-            try truth.follow(move, now: now)
+            try truth.follow(move, queue, now: now)
         }
         if !queue.hasCrashed { try truth.adopt(queue) }
     }

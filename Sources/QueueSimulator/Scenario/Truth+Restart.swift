@@ -85,7 +85,7 @@ extension Truth {
         guard var account = accounts[pair] else { return }
         if evictable.contains(pair.log), let found = queue.cursor(pair.destination, pair.log), found.low > account.low {
             // The crash came after the cursors were durable and before the queue could tell.
-            for _ in account.low..<found.low { try add(.evicted, to: &account, pair, now: now) }
+            try add(.evicted, upTo: found.low, to: &account, pair, queue, now: now)
         }
         guard let found = queue.cursor(pair.destination, pair.log) else {
             let mayBeGone = acknowledged[pair.log].isEmpty || slotsDamaged || !account.isDurable
