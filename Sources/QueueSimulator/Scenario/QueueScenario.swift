@@ -43,7 +43,11 @@ final class QueueScenario<Subject: QueueUnderTest> {
         /// What becomes of its events once the collector has taken them.
         var fates: [(sequence: Int, fate: Fate)] {
             items.map { item in
-                if case .disposed(let fate) = item.content { (item.sequence, fate) } else { (item.sequence, .delivered) }
+                if case .disposed(let fate) = item.content {
+                    (item.sequence, fate)
+                } else {
+                    (item.sequence, .delivered)
+                }
             }
         }
     }

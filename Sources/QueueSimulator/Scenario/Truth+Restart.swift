@@ -116,6 +116,8 @@ extension Truth {
             account.durableLow = found.low
         }
         accounts[pair] = account
+        // What was passed over before may be sent now.
+        newestSent[pair] = min(newestSent[pair] ?? 0, found.low - 1)
         let letters = queue.letters(pair.destination, pair.log).count { $0 < found.low }
         let dead = Int(found.ledger.dead)
         try require(dead <= letters, .lost, "\(pair): \(dead) dead, \(letters) letters")
