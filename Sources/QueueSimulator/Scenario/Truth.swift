@@ -274,7 +274,7 @@ extension Truth {
 
     /// Counts letters of purged events as purged, the oldest first, until the ledger at a place is as it was found.
     func drop(_ pair: Pair, _ account: inout Account, until ledger: Ledger, at low: Int) {
-        guard account.ledger(at: low) != ledger, !lettersDropped.isEmpty else { return }
+        guard !lettersDropped.isEmpty, low >= account.base.low, account.ledger(at: low) != ledger else { return }
         for index in account.fates.indices.prefix(low - account.base.low) where account.fates[index] == .dead {
             let delivery = Delivery(pair: pair, sequence: account.base.low + index)
             guard lettersDropped.contains(delivery) else { continue }
