@@ -72,11 +72,30 @@ extension Queue {
     /// The oldest segment of a log, where every destination is past it; never the newest with events, whose name says
     /// how far the log has come, nor the one being written.
     private func retirable(_ log: LogState) -> LogState.Segment? {
-        guard let oldest = log.segments.first, let tip = log.tip, oldest.name.id < tip.segment else { return nil }
-        guard let low = leastLow(in: log.name), low > log.end(of: 0), low > lastAcknowledged(in: 0, of: log) else {
+        guard let oldest = log.segments.first, let low = leastLow(in: log.name), isPassed(0, of: log, below: low) else {
             return nil
         }
         return oldest
+    }
+
+    /// True where every event of a segment lies below `low`, and it is not one that a log cannot be without.
+    private func isPassed(_ index: Int, of log: LogState, below low: UInt64) -> Bool {
+        guard let tip = log.tip, log.segments[index].name.id < tip.segment else { return false }
+        return low > log.end(of: index) && low > lastAcknowledged(in: index, of: log)
+    }
+
+    /// The last of the segments that hold events of the oldest one again, and none that somebody waits for.
+    private func lastCopy(ofOldestIn log: LogState) -> Int {
+        let low = leastLow(in: log.name) ?? 0
+        var last = lastAcknowledged(in: 0, of: log)
+        var index = 0
+        while index + 1 < log.segments.count, log.segments[index + 1].name.first <= last,
+            isPassed(index + 1, of: log, below: low)
+        {
+            index += 1
+            last = max(last, lastAcknowledged(in: index, of: log))
+        }
+        return index
     }
 
     /// The last event that was ever acknowledged from a segment, as the next one's header says: where that one was
@@ -94,9 +113,12 @@ extension Queue {
         retirable(log) != nil && removeOldest(of: log, recycling: recycling)
     }
 
-    /// Takes away the oldest segment of a log, once all have passed it.
+    /// Takes away the oldest segment of a log, once all have passed it; before it, one by one, the copies of its end.
+    ///
+    /// A copy that a start cut off has left is not whole, and would be the oldest that there is.
     func removeOldest(of log: LogState, recycling: Bool) -> Bool {
-        let segment = log.segments[0]
+        let index = lastCopy(ofOldestIn: log)
+        let segment = log.segments[index]
         let path = log.path(of: segment.name)
         do throws(QueueError) {
             try synchroniseCursors()
@@ -116,7 +138,7 @@ extension Queue {
             // An earlier call may have done what it gave an error for.
             guard case .failed(.rename, _, _, .noEntry) = error else { return false }
         }
-        log.segments.removeFirst()
+        log.segments.remove(at: index)
         openFiles.removeAll { $0.segment == segment.name.id }
         return true
     }

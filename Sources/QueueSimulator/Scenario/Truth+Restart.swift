@@ -24,14 +24,17 @@ extension Truth {
             for log in acknowledged.indices {
                 let pair = Pair(destination: destination, log: log)
                 guard accounts[pair] == nil, let cursor = queue.cursor(destination, log) else { continue }
-                try require(isFresh(cursor, queue.oldest(log)), "\(pair) begins as \(cursor)")
+                try require(isFresh(cursor, pair, queue.oldest(log)), "\(pair) begins as \(cursor)")
                 accounts[pair] = Account(base: cursor, ledger: cursor.ledger, durableLow: cursor.low)
             }
         }
     }
 
-    private func isFresh(_ cursor: CursorView, _ oldest: Int) -> Bool {
-        cursor.low == oldest && cursor.ledger.total == cursor.ledger.dead
+    /// Starts that were cut off may have made it before a file came back that nobody waits for.
+    private func isFresh(_ cursor: CursorView, _ pair: Pair, _ oldest: Int) -> Bool {
+        let others = accounts.lazy.filter { $0.key.log == pair.log && $0.key != pair }.map(\.value.low)
+        return cursor.low >= oldest && (cursor.low == oldest || others.allSatisfy { $0 >= cursor.low })
+            && cursor.ledger.total == cursor.ledger.dead
             && cursor.origin + Int(cursor.ledger.total) == cursor.low - 1
     }
 
@@ -101,7 +104,7 @@ extension Truth {
         if !isKnown {
             let isReset = slotsDamaged && found.low <= queue.oldest(pair.log)
             try require(
-                isReset || !account.isDurable && isFresh(found, queue.oldest(pair.log)),
+                isReset || !account.isDurable && isFresh(found, pair, queue.oldest(pair.log)),
                 "\(pair): \(found) was never true, \(account.low) with \(account.ledger) was last")
             account = Account(base: found, ledger: found.ledger, durableLow: found.low)
         } else {
