@@ -23,6 +23,15 @@ import Time
         }
     }
 
+    @Test func whatIsCommittedWhileTheClockIsNotSynchronisedIsWhole() throws {
+        let bench = try Bench(MemoryStorage())
+        bench.wall = WallTime(milliseconds: RecordLayout.noWallTime)
+        for _ in 0..<3 { bench.commit(batches: [2]) }
+        #expect(try bench.drain(limit: 1).quarantined.isEmpty)
+        try bench.restart(clean: false)
+        #expect(bench.queue.recovery.damages.isEmpty && bench.queue.recovery.salvaged == 0)
+    }
+
     @Test func oneCommitTakesBatchesOfSeveralLogsAndSyncsEachOnce() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)
