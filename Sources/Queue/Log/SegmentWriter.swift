@@ -63,7 +63,7 @@ final class SegmentWriter {
             contextLength: context.count,
             flags: again ? BatchHeader.committedAgain : 0, contextCRC: CRC32C.of(context.span),
             tableCRC: CRC32C.of(head, in: table..<head.count), wall: batch.origin?.wall ?? wall,
-            age: batch.origin?.age ?? age, durable: durable)
+            age: batch.origin?.age ?? age, durable: durable, offset: offset)
         precondition(offset + header.totalSize <= size, "a batch does not fit its segment")
         let tailStart = header.recordsOffset + header.recordBytes
         tail.removeAll(keepingCapacity: true)
