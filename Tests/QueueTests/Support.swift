@@ -18,7 +18,7 @@ final class Bench {
     var given: [String: [LogName: [UInt64: [UInt8]]]] = [:]
     /// The age clock, milliseconds.
     var age: UInt64 = 20_000
-    /// Of the commits.
+    /// The wall clock of commits.
     var wall = WallTime(milliseconds: 10_000)
     private var seed: SplitMix64
     private var number = 0

@@ -33,8 +33,8 @@ package enum RecordLayout {
         return wallTimes.contains(time) ? time : nil
     }
 
-    /// True for what a batch may say of its commit, which may be nothing.
-    static func mayBe(_ time: WallTime) -> Bool {
+    /// True for what a queue writes for a time, which is `noWallTime` where there was none.
+    static func isWritten(_ time: WallTime) -> Bool {
         time.milliseconds == noWallTime || wallTimes.contains(time)
     }
 
