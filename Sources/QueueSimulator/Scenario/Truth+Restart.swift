@@ -85,7 +85,8 @@ extension Truth {
         guard var account = accounts[pair] else { return }
         if evictable.contains(pair.log), let found = queue.cursor(pair.destination, pair.log), found.low > account.low {
             // The crash came after the cursors were durable and before the queue could tell.
-            try add(.evicted, upTo: found.low, to: &account, pair, queue, now: now)
+            let count = Int(found.ledger.evicted) - Int(account.ledger.evicted)
+            try add(.evicted, count, upTo: found.low, to: &account, pair, queue, now: now)
         }
         guard let found = queue.cursor(pair.destination, pair.log) else {
             let mayBeGone = acknowledged[pair.log].isEmpty || slotsDamaged || !account.isDurable

@@ -192,29 +192,49 @@ extension Truth {
         accounts[pair] = account
     }
 
-    /// A cursor moved by itself; an event that has a letter counts as dead whatever the queue meant to do with it.
+    /// A cursor moved by itself.
     mutating func follow(_ move: Move, _ queue: some QueueUnderTest, now: Int) throws(Violation) {
         let pair = Pair(destination: move.destination, log: move.log)
         guard var account = accounts[pair] else { return }
         try require(
-            move.low == account.low + move.count, "\(pair) moved by \(move.count) from \(account.low) to \(move.low)")
+            move.low >= account.low + move.count,
+            "\(pair) moved by \(move.count) from \(account.low) to \(move.low)")
         if move.fate == .quarantined {
             for sequence in account.low..<move.low { try lose(Place(log: move.log, sequence: sequence)) }
         }
-        try add(move.fate, upTo: move.low, to: &account, pair, queue, now: now)
+        try add(move.fate, move.count, upTo: move.low, to: &account, pair, queue, now: now)
         accounts[pair] = account
     }
 
     /// Counts events up to `low` as disposed of by the queue itself.
+    ///
+    /// One that has a letter counts as dead whatever the queue meant to do with it; of those that are evicted, which
+    /// are `count`, one that was purged counts as that, and one that an operator asked to purge may.
     func add(
-        _ fate: Fate, upTo low: Int, to account: inout Account, _ pair: Pair, _ queue: some QueueUnderTest, now: Int
+        _ fate: Fate, _ count: Int, upTo low: Int, to account: inout Account, _ pair: Pair,
+        _ queue: some QueueUnderTest, now: Int
     ) throws(Violation) {
         let sequences = account.low..<low
         let mayBeDead = sequences.contains { lettersAsked.contains(Delivery(pair: pair, sequence: $0)) }
         let dead = mayBeDead ? queue.letters(pair.destination, pair.log) : []
-        for sequence in sequences {
-            try add(dead.contains(sequence) ? .dead : fate, to: &account, pair, now: now)
+        var holes = Set<Int>()
+        if fate == .evicted {
+            let asked = sequences.filter { !dead.contains($0) && isIn(purgeAsked, pair.log, $0) }
+            let sure = asked.filter { isIn(purged, pair.log, $0) }
+            let due = sequences.count { !dead.contains($0) } - count
+            holes = Set((sure + asked.filter { !sure.contains($0) }).prefix(due))
+            try require(
+                holes.count == due && due >= sure.count,
+                "\(pair): \(count) of \(sequences) are evicted, of which \(sure) to \(asked) are purged")
         }
+        for sequence in sequences {
+            let fate = dead.contains(sequence) ? .dead : holes.contains(sequence) ? .purged : fate
+            try add(fate, to: &account, pair, now: now)
+        }
+    }
+
+    private func isIn(_ places: Set<Place>, _ log: Int, _ sequence: Int) -> Bool {
+        places.contains(Place(log: log, sequence: sequence))
     }
 
     private func add(_ fate: Fate, to account: inout Account, _ pair: Pair, now: Int) throws(Violation) {
