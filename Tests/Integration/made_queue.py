@@ -53,27 +53,26 @@ class MadeQueue:
             self.wall, 0, *self.previous, 0, 0, 0, 0, 6, b"normal", size)
         header = padded(b"UPLINKS\n" + struct.pack("<I", 0) + header, 512)
         header = header[:8] + struct.pack("<I", self.crc(header[12:])) + header[12:]
-        done, written = (0, 0), []
-        for number, events in enumerate(batches):
-            written.append(self.batch(segment, number, events, *done))
-            done = (done[0] + len(events), done[1] + sum(map(len, events)))
-        end = size - sum(map(len, written[1:]))
+        made = [self.batch(segment, number, events) for number, events in enumerate(batches)]
+        places = [BLOCK] + [size - sum(each for each, _ in made[number:]) for number in range(1, len(made))]
+        written = [seal(place) for (_, seal), place in zip(made, places)]
         path = os.path.join(self.folder, f"{segment:016x}-{first:020d}.segment")
         with open(path, "wb") as file:
             os.fchmod(file.fileno(), 0o600)
             file.truncate(size)
-            file.write(header + written[0])
-            if written[1:]:
-                file.seek(end)
-                file.write(b"".join(written[1:]))
+            file.write(header)
+            for place, batch in zip(places, written):
+                file.seek(place)
+                file.write(batch)
         self.next_segment += 1
         self.previous = (segment, size if written[1:] else BLOCK + len(written[0]), self.next_event - 1)
         return path
 
-    def batch(self, segment, number, events, events_before, bytes_before):
-        """A batch on disk; its events get the next sequence numbers."""
+    def batch(self, segment, number, events):
+        """The size of a batch, and what gives its bytes for where it stands; its events get the next sequence numbers.
+        """
         context = bytes([ETHERNET, NO_GATES])
-        first, seed = self.next_event, (segment ^ number) & 0xFFFF_FFFF
+        first, seed = self.next_event, (segment ^ number ^ self.epoch) & 0xFFFF_FFFF
         self.next_event += len(events)
         table = b"".join(struct.pack("<II", len(event), 0) for event in events)
         records = []
@@ -83,15 +82,18 @@ class MadeQueue:
         records = b"".join(records)
         head = padded(context, 8) + table + records
         size = (BATCH_HEADER + len(head) + 8 + TRAILER + BLOCK - 1) // BLOCK * BLOCK
-        header = struct.pack(
-            "<QQQQIIIHHIIqQQIIQQ16s", segment, self.epoch, number, first, len(events), len(records), size,
-            len(context), 0, self.crc(context), self.crc(table), self.wall, 0, number, 0, 0, events_before,
-            bytes_before, b"")
-        header = struct.pack("<4sI", b"UPB1", self.crc(header, self.seal)) + header
-        trailer = b"UPT1" + header
-        trailer += struct.pack("<I", self.crc(trailer, self.seal))
-        filling = bytes(size - BATCH_HEADER - len(head) - 8 - TRAILER)
-        return header + head + filling + padded(context, 8) + trailer
+
+        def seal(place):
+            header = struct.pack(
+                "<QQQQIIIHHIIqQQII32s", segment, self.epoch, number, first, len(events), len(records), size,
+                len(context), 0, self.crc(context), self.crc(table), self.wall, 0, number, 0, place // 512, b"")
+            header = struct.pack("<4sI", b"UPB1", self.crc(header, self.seal)) + header
+            trailer = b"UPT1" + header
+            trailer += struct.pack("<I", self.crc(trailer, self.seal))
+            filling = bytes(size - BATCH_HEADER - len(head) - 8 - TRAILER)
+            return header + head + filling + padded(context, 8) + trailer
+
+        return size, seal
 
 
 def numbered(first, count, length=0):

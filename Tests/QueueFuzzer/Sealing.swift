@@ -34,7 +34,10 @@ struct Sealing: OptionSet {
     }
 
     private func seal(batchAt at: Int, of bytes: inout [UInt8], id: UInt64, with seal: UInt32) {
-        if contains(.batches) { bytes.storeLittleEndian(id, at: at + 8) }
+        if contains(.batches) {
+            bytes.storeLittleEndian(id, at: at + 8)
+            bytes.storeLittleEndian(UInt32(at / Block.least), at: at + 92)
+        }
         let number = bytes.loadLittleEndian(at: at + 24, as: UInt64.self)
         let count = Int(bytes.loadLittleEndian(at: at + 40, as: UInt32.self))
         let length = Int(bytes.loadLittleEndian(at: at + 44, as: UInt32.self))

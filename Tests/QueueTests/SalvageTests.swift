@@ -18,9 +18,9 @@ import Time
         private let node: MemoryStorage.Node
 
         /// Commits each inner list with one sync; each number is a batch of so many events.
-        init(_ syncs: [[Int]]) throws {
+        init(_ syncs: [[Int]], length: Int = 300) throws {
             bench = try Bench(storage, destinations: ["main", "late"])
-            for sync in syncs { bench.commit(batches: sync) }
+            for sync in syncs { bench.commit(batches: sync, length: length) }
             path = try bench.onlySegment
             node = try #require(storage.files[path])
             let starts = stride(from: 0, to: node.bytes.count, by: SalvageTests.block).filter {
@@ -43,6 +43,13 @@ import Time
                 let start = try #require(all.first { node.bytes[$0...].starts(with: text) })
                 return start..<start + text.count
             }
+        }
+
+        /// Writes a run of batches where an earlier one begins, as a disk does that gets an address wrong.
+        func misdirect(_ run: ClosedRange<Int>, to batch: Int) {
+            let bytes = node.bytes[batches[run.lowerBound].lowerBound..<batches[run.upperBound].upperBound]
+            let place = batches[batch].lowerBound
+            node.bytes.replaceSubrange(place..<place + bytes.count, with: bytes)
         }
 
         func flip(_ part: Part, of batch: Int) throws { node.bytes[try range(part, of: batch).lowerBound + 6] ^= 0x10 }
@@ -168,6 +175,20 @@ import Time
             try change(scene)
             try expect(scene, lost: lost, kinds: kinds, accepted: accepted, what)
         }
+    }
+
+    /// What a write that went astray destroys is lost; whole as its batches are, they do not count where they stand.
+    @Test func aBatchCountsOnlyInItsPlace() throws {
+        for (run, first) in [(5...7, 1), (6...8, 2), (5...5, 2)] {
+            let scene = try Scene([[1], [1], [1], [1], [1], [1, 1, 1], [1], [1]], length: 3_000)
+            scene.misdirect(run, to: first)
+            let lost = (first..<first + run.count).map { UInt64($0 + 1) }
+            try expect(scene, lost: lost, kinds: [.corrupted], accepted: 10, "\(run) at \(first)")
+        }
+        let trailer = try Scene([[1], [1], [1], [1], [1], [1, 1, 1], [1], [1]], length: 3_000)
+        trailer.misdirect(5...7, to: 1)
+        for batch in 1...3 { try trailer.erase(.header, of: batch) }
+        try expect(trailer, lost: [2, 3, 4], kinds: [.corrupted], accepted: 10, "trailers only")
     }
 
     @Test func aCursorProvesThatALostEndWasThere() throws {

@@ -21,13 +21,14 @@ def sheet(data, magic):
 
 def batch(data, at, segment, seal):
     """Where the batch begins whose header is at `at`, or whose trailer ends 512 bytes further, and the header."""
-    def good(head):
-        return head[:4] == b"UPB1" and get(head, 8) == segment and crc(head[8:], seal) == get(head, 4, 4)
-    head, trailer = data[at : at + 128], data[at + 376 : at + 512]
-    if good(head):
+    def good(head, start):
+        place = get(head, 8), get(head, 92, 4) * 512
+        return head[:4] == b"UPB1" and place == (segment, start) and crc(head[8:], seal) == get(head, 4, 4)
+    head, trailer, start = data[at : at + 128], data[at + 376 : at + 512], at + 512 - get(data, at + 428, 4)
+    if good(head, at):
         return at, head
-    if trailer[:4] == b"UPT1" and crc(trailer[:132], seal) == get(trailer, 132, 4) and good(trailer[4:132]):
-        return at + 512 - get(trailer, 52, 4), trailer[4:132]
+    if trailer[:4] == b"UPT1" and crc(trailer[:132], seal) == get(trailer, 132, 4) and good(trailer[4:132], start):
+        return start, trailer[4:132]
 
 def search(data, at, end, seeds, first, last, found):
     """Takes whole records with numbers from first to last into `found`; a seed stands for the epoch that gives it."""

@@ -29,7 +29,9 @@ internal import Time
 ///    64  i64  wall time of the commit, milliseconds; Int64.min while the clock was not synchronised
 ///    72  u64  age clock, milliseconds
 ///    80  u64  how many batches of the segment were known to be durable when this one was written
-///    88  40 B zeros
+///    88  u32  zero
+///    92  u32  where the batch stands in the file, in units of 512 bytes: a write that went astray is no batch
+///    96  32 B zeros
 ///
 /// The trailer:
 ///
@@ -65,6 +67,8 @@ struct BatchHeader: Equatable {
     var wall: WallTime
     var age: UInt64
     var durable: UInt64
+    /// Where it stands in the file, bytes, a multiple of `Block.least`.
+    var offset: Int
 
     /// The context with its padding.
     var contextSize: Int { roundedUp(contextLength, to: 8) }
@@ -102,7 +106,9 @@ struct BatchHeader: Equatable {
         head.storeLittleEndian(wall.milliseconds, at: 64)
         head.storeLittleEndian(age, at: 72)
         head.storeLittleEndian(durable, at: 80)
-        for place in stride(from: 88, to: Self.size, by: 8) { head.storeLittleEndian(UInt64(0), at: place) }
+        head.storeLittleEndian(UInt32(0), at: 88)
+        head.storeLittleEndian(UInt32(offset / Block.least), at: 92)
+        for place in stride(from: 96, to: Self.size, by: 8) { head.storeLittleEndian(UInt64(0), at: place) }
         head.storeLittleEndian(CRC32C.of(head, in: 8..<Self.size, seed: seal), at: 4)
         let start = tail.count
         tail.appendLittleEndian(Self.trailerMagic)
@@ -146,12 +152,13 @@ extension BatchHeader {
         wall = WallTime(milliseconds: bytes.loadLittleEndian(at: offset + 64, as: Int64.self))
         age = word(72)
         durable = word(80)
+        self.offset = Int(half(92)) * Block.least
         guard count <= OpenBatch.maximumEvents, recordBytes <= OpenBatch.maximumBytes,
             contextLength <= Self.maximumContext, totalSize % Block.least == 0,
             recordBytes >= count * RecordLayout.headerSize, recordsOffset + recordBytes <= contextCopyOffset,
             contextCopyOffset - recordsOffset - recordBytes < Block.most,
             (1...SegmentName.maximumSequence - UInt64(count)).contains(first), number < 1 << 32,
-            durable <= number, age < Self.maximumAge, RecordLayout.wallTimes.contains(wall)
+            durable <= number, age < Self.maximumAge, RecordLayout.isWritten(wall)
         else { return nil }
     }
 

@@ -4,8 +4,6 @@ internal import Posix
 /// A batch that was found in a segment.
 struct FoundBatch {
     let header: BatchHeader
-    /// Where it begins in the file.
-    let offset: Int
     /// False where only the copy in its trailer could be read.
     let headerIsGood: Bool
     /// Where the walk stood before; what lies between there and `offset` belongs to no batch that can be read.
@@ -13,6 +11,8 @@ struct FoundBatch {
     /// The number and the first sequence number of the batch that should stand at `skippedFrom`.
     let expected: BatchPlace
 
+    /// Where it begins in the file.
+    var offset: Int { header.offset }
     var end: Int { offset + header.totalSize }
 }
 
@@ -26,7 +26,7 @@ struct BatchPlace {
 
 /// Finds the batches of a segment in order, over whatever damage lies between them.
 ///
-/// A length counts only from a header or trailer whose checksum is right and whose numbers can follow those before it
+/// A length counts only from a header or trailer whose checksum and place are right and whose numbers can follow those before it
 /// within the bytes between; without one the walk goes on block by block.
 struct BatchWalk {
     let window: SegmentWindow
@@ -57,16 +57,15 @@ struct BatchWalk {
             guard try window.load(at..<at + Block.least) > 0 else { break }
             let index = window.index(of: at)
             if let header = BatchHeader(window.bytes, at: index, segment: segment, seal: seal),
-                canFollow(header, at: at)
+                header.offset == at, canFollow(header)
             {
-                return take(header, at: at, headerIsGood: true)
+                return take(header, headerIsGood: true)
             }
             let trailer = index + Block.least - BatchHeader.trailerSize
-            if let header = BatchHeader(trailer: window.bytes, at: trailer, segment: segment, seal: seal) {
-                let start = at + Block.least - header.totalSize
-                if start >= offset, canFollow(header, at: start) {
-                    return take(header, at: start, headerIsGood: false)
-                }
+            if let header = BatchHeader(trailer: window.bytes, at: trailer, segment: segment, seal: seal),
+                header.offset + header.totalSize == at + Block.least, header.offset >= offset, canFollow(header)
+            {
+                return take(header, headerIsGood: false)
             }
             at += Block.least
         }
@@ -75,19 +74,18 @@ struct BatchWalk {
     }
 
     /// True where the batches between this one and the place of the walk fit the bytes between.
-    private func canFollow(_ header: BatchHeader, at start: Int) -> Bool {
+    private func canFollow(_ header: BatchHeader) -> Bool {
         guard header.number >= expected.number, header.first >= expected.sequence else { return false }
         let missing = header.number - expected.number
-        return missing <= UInt64((start - offset) / Block.least)
+        return missing <= UInt64((header.offset - offset) / Block.least)
             && header.first - expected.sequence <= missing * UInt64(OpenBatch.maximumEvents)
     }
 
-    private mutating func take(_ header: BatchHeader, at start: Int, headerIsGood: Bool) -> FoundBatch {
+    private mutating func take(_ header: BatchHeader, headerIsGood: Bool) -> FoundBatch {
         defer {
-            offset = start + header.totalSize
+            offset = header.offset + header.totalSize
             expected = BatchPlace(number: header.number + 1, sequence: header.last + 1)
         }
-        return FoundBatch(
-            header: header, offset: start, headerIsGood: headerIsGood, skippedFrom: offset, expected: expected)
+        return FoundBatch(header: header, headerIsGood: headerIsGood, skippedFrom: offset, expected: expected)
     }
 }

@@ -63,7 +63,7 @@ final class SegmentWriter {
             contextLength: context.count,
             flags: again ? BatchHeader.committedAgain : 0, contextCRC: CRC32C.of(context.span),
             tableCRC: CRC32C.of(head, in: table..<head.count), wall: batch.origin?.wall ?? wall,
-            age: batch.origin?.age ?? age, durable: durable)
+            age: batch.origin?.age ?? age, durable: durable, offset: offset)
         precondition(offset + header.totalSize <= size, "a batch does not fit its segment")
         let tailStart = header.recordsOffset + header.recordBytes
         tail.removeAll(keepingCapacity: true)
@@ -71,6 +71,7 @@ final class SegmentWriter {
         tail += context
         tail.appendZeros(contextSize - context.count)
         header.encode(over: &head, onto: &tail, seal: seal)
+        assert(BatchHeader(head, at: 0, segment: id, seal: seal) == header, "no reader takes what is written")
         try put(batch.records, tailStart: tailStart)
         offset += header.totalSize
         number += 1
