@@ -22,10 +22,11 @@ extension Queue {
                 try prepare(log, spare, path) { () throws(Errno) in _ = try spare.extend(to: target) }
             }
         }
+        let holes = log.mustCommitAgain ? log.kept.reduce(0) { $0 + UInt32($1.holes) } : 0
         let header = SegmentHeader(
             block: blockSize, length: spare.size, isRecycled: spare.isRecycled, identity: identity,
             segment: nextSegment, epoch: log.epoch, first: first, wall: moment.wall, age: moment.age,
-            previous: log.tip, log: log.name)
+            previous: log.tip, holes: holes, log: log.name)
         nextSegment += 1
         let name = SegmentName(id: header.segment, first: first)
         try prepare(log, spare, path) { () throws(Errno) in

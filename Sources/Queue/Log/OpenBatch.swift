@@ -71,6 +71,15 @@ package struct OpenBatch: Sendable {
         for index in event..<event + Int(lengths[place]) { records[index] = 0 }
     }
 
+    /// How many of its events were purged.
+    var holes: Int {
+        var at = 0
+        return lengths.count { length in
+            defer { at += RecordLayout.size(ofEvent: Int(length)) }
+            return RecordLayout.isHole(records, at: at)
+        }
+    }
+
     /// How many events it holds.
     package var count: Int { lengths.count }
 
