@@ -5,20 +5,22 @@ extension Queue {
     package func oldestAge(of destination: String, at age: UInt64) -> UInt64? {
         let waiting = cursors.filter { $0.key.destination == destination }
         let ages = waiting.compactMap { key, cursor -> UInt64? in
-            guard let accepted = acceptedAge(of: cursor.state.low, in: key.log) else { return nil }
+            guard let accepted = acceptedAge(at: key, cursor.state.low) else { return nil }
             return age > accepted ? age - accepted : 0
         }
         return ages.max()
     }
 
-    /// The age clock when an event was made durable; nil where it is not there.
-    private func acceptedAge(of sequence: UInt64, in name: LogName) -> UInt64? {
-        if let known = lookedUpAges[name], known.sequence == sequence { return known.age }
-        guard let log = logs[name], sequence <= log.last, let index = log.index(holding: sequence) else { return nil }
+    /// The age clock when the event at a cursor was made durable; nil where it is not there.
+    private func acceptedAge(at key: CursorKey, _ sequence: UInt64) -> UInt64? {
+        if let known = lookedUpAges[key], known.sequence == sequence { return known.age }
+        guard let log = logs[key.log], sequence <= log.last, let index = log.index(holding: sequence),
+            sequence <= log.end(of: index)
+        else { return nil }
         var builder = ChunkBuilder(limit: 1, expiry: .never)
-        try? fill(&builder, log, index, from: sequence, through: log.end(of: index), limit: 1)
+        try? fill(&builder, log, index, from: sequence, through: sequence, limit: 1)
         guard !builder.records.isEmpty else { return nil }
-        lookedUpAges[name] = (sequence, builder.age)
+        lookedUpAges[key] = (sequence, builder.age)
         return builder.age
     }
 }

@@ -12,7 +12,8 @@ extension Queue {
     /// dead. A letter whose event its destination has settled already is left out, but one that was to be sent again
     /// takes the place of the old one.
     ///
-    /// - Throws: `deadLettersFull` where a tenth of the queue's size is not enough, `failed`; then none is kept.
+    /// - Throws: `deadLettersFull` where they would take more than a tenth of the queue's size, or all files more than
+    ///   that size, `failed`; then none is kept.
     package func bury(_ letters: [DeadLetter]) throws(QueueError) {
         try completeStart()
         let fresh = letters.filter { letter in
@@ -20,7 +21,7 @@ extension Queue {
             return low.map { letter.id.sequence >= $0 } ?? false || deadLetters.stage(of: letter.name) == .retried
         }
         guard !fresh.isEmpty else { return }
-        try deadLetters.add(fresh, limit: options.maximumBytes / 10)
+        try deadLetters.add(fresh, limit: options.maximumBytes / 10, room: roomInAll)
     }
 
     /// The dead letters of a destination, or of all, in order; at most `limit` of them, behind `name`.
@@ -106,6 +107,7 @@ extension Queue {
     /// Names first, then the cursor, then the files of those delivered: whichever of it a crash leaves undone, the next
     /// start finds by the number of files (`reconcileLetters`).
     func finishLetters() throws(QueueError) {
+        guard deadLetters.hasUnfinished else { return }
         try deadLetters.clearFailed()
         let names = deadLetters.unfinished.sorted()
         guard !names.isEmpty else { return }

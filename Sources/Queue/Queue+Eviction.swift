@@ -44,6 +44,8 @@ extension Queue {
     private func pass(_ log: LogState, through last: UInt64) -> Bool {
         let before = cursors
         let behind = before.filter { $0.key.log == log.name && $0.value.state.low <= last }
+        // They come to the disk in a new file or not at all: slots that were written could not be taken back.
+        if !behind.isEmpty { cursorFile.renew() }
         var passed: [CursorMove] = []
         for (key, cursor) in behind.sorted(by: { $0.key.destination < $1.key.destination }) {
             let low = cursor.state.low

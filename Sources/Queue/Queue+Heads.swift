@@ -70,8 +70,9 @@ extension Queue {
     }
 
     private func move(_ key: CursorKey, _ dispositions: [Disposition]) {
-        settle(destination: key.destination, log: key.log, dispositions)
-        for run in dispositions {
+        let counted = countingLetters(dispositions, key)
+        settle(destination: key.destination, log: key.log, counted)
+        for run in counted {
             moves.append(
                 CursorMove(
                     destination: key.destination, log: key.log, low: run.sequences.upperBound + 1, kind: run.kind,

@@ -42,9 +42,10 @@ extension Queue {
             if retire(log, recycling: true) { return now }
             return now + Self.cursorDelay
         }
+        retryLetters(at: now)
         let heads = expireHeads(at: now, age: age)
         if let heads, heads <= now { return now }
-        let due = [cursorsDirtySince.map { $0 + Self.cursorDelay }, heads].compactMap { $0 }.min()
+        let due = [cursorsDirtySince.map { $0 + Self.cursorDelay }, heads, lettersDue].compactMap { $0 }.min()
         guard now >= preparingRestsUntil else { return min(due ?? preparingRestsUntil, preparingRestsUntil) }
         do throws(QueueError) {
             let pause = newestSync + Self.commitPause
@@ -56,6 +57,19 @@ extension Queue {
         } catch {
             preparingRestsUntil = now + Self.preparingRest
             return min(due ?? preparingRestsUntil, preparingRestsUntil)
+        }
+    }
+
+    /// Finishes what a call for dead letters had to leave when the disk failed.
+    private func retryLetters(at now: Instant) {
+        guard deadLetters.hasUnfinished else { return lettersDue = nil }
+        guard now >= lettersDue ?? now else { return }
+        do throws(QueueError) {
+            try completeStart()
+            try finishLetters()
+            lettersDue = nil
+        } catch {
+            lettersDue = now + Self.retryDelay
         }
     }
 

@@ -36,7 +36,7 @@ extension Queue {
         log.kept.removeAll()
         log.mustCommitAgain = false
         log.failedRead = (0, 0)
-        lookedUpAges[log.name] = nil
+        lookedUpAges = lookedUpAges.filter { $0.key.log != log.name }
         letGo(of: log.segments.map(\.name.id), in: log)
         // It may be an old segment.
         log.spare = nil

@@ -55,14 +55,27 @@ extension Queue {
         let segment = log.segments[index]
         let isTolerant = log.failedRead == (sequence, Self.triesBeforeDamage)
         do throws(QueueError) {
+            let known = log.places.take(segment: segment.name.id, sequence: sequence)
+            let searched = known == nil ? acknowledgedEnd(of: index, in: log) : nil
             let source = try openFile(of: segment.name, at: log.path(of: segment.name))
             window.attach(source.file, end: source.size, isTolerant: isTolerant)
             defer { window.detach() }
+            let near = searched.flatMap { searched in
+                try? BatchWalk(
+                    searching: window, segment: segment.name.id, seal: identity.seal, for: sequence,
+                    in: Block.least..<max(Block.least, min(source.size, searched)))
+            }
+            let before = builder
             var place =
-                log.places.take(segment: segment.name.id, sequence: sequence)
+                known
                 ?? ReadPlace(
-                    window, segment.name, seal: identity.seal, sequence: sequence, end: source.size)
+                    window, segment.name, seal: identity.seal, sequence: sequence, end: source.size, from: near)
             try attempt(.read, log.path(of: segment.name)) { () throws(Errno) in
+                try place.fill(&builder, through: end, limit: limit)
+                // Only what is not found from the first block on is not there.
+                guard near != nil, builder.lost.count > before.lost.count else { return }
+                builder = before
+                place = ReadPlace(window, segment.name, seal: identity.seal, sequence: sequence, end: source.size)
                 try place.fill(&builder, through: end, limit: limit)
             }
             log.places.put(place)
@@ -77,6 +90,16 @@ extension Queue {
             log.failedRead = (sequence, min(times + 1, Self.triesBeforeDamage))
             throw error
         }
+    }
+
+    /// Up to where a segment's batches go, as far as is known without reading it.
+    private func acknowledgedEnd(of index: Int, in log: LogState) -> Int {
+        let segment = log.segments[index].name.id
+        if let tip = log.tip, tip.segment == segment { return tip.validLength }
+        guard index + 1 < log.segments.count, let previous = (try? header(of: log, index + 1))?.previous,
+            previous.segment == segment
+        else { return .max }
+        return previous.validLength
     }
 
     private func openFile(

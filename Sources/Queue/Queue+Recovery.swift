@@ -28,7 +28,7 @@ extension Queue {
             try listLogs()
         } catch {
             unlisted = error
-            recovery.failures.append(error)
+            recovery.note(error)
         }
         // The tails are read once all names are known, so that no segment id is given twice whatever fails.
         for log in logsInOrder where log.unrecovered == nil {
@@ -56,7 +56,7 @@ extension Queue {
         log.unrecovered = error
         log.failedScans = min(log.failedScans + 1, Self.triesBeforeDamage)
         log.segments.removeAll()
-        recovery.failures.append(error)
+        recovery.note(error)
     }
 
     /// Reads a log that could not be read before.
@@ -71,6 +71,7 @@ extension Queue {
         }
         guard log.unrecovered != nil else { return }
         let last = log.last
+        let told = recovery.damages.count
         (log.last, log.spare) = (0, nil)
         log.segments.removeAll()
         log.unrecovered = nil
@@ -85,8 +86,11 @@ extension Queue {
             throw error
         }
         commitTails()
+        if leastLow(in: log.name) != nil { reportIfGone(log) }
         if log.last < last { pass(log.last + 1...last, lostBy: log) }
+        nameEnd(of: log)
         if log.last > 0 { _ = addCursors(to: log) }
+        newDamages += recovery.damages[told...]
     }
 
     /// The failure of a start that keeps a log from being written.
@@ -101,7 +105,7 @@ extension Queue {
             }
             return true
         } catch {
-            recovery.failures.append(error)
+            recovery.note(error)
             return false
         }
     }
@@ -198,6 +202,7 @@ extension Queue {
 
     private func loadCursors() -> CursorFile.Found {
         let found = cursorFile.load()
+        if let failure = cursorFile.failure { recovery.note(failure) }
         recovery.damagedSlots = found.damaged
         for slot in found.slots {
             let key = CursorKey(destination: slot.destination, log: slot.log)
@@ -210,12 +215,15 @@ extension Queue {
     }
 
     private func recoverCursors(_ found: CursorFile.Found) {
-        for (key, cursor) in cursors.sorted(by: { $0.value.slot < $1.value.slot }) {
+        let known = cursors.sorted { $0.value.slot < $1.value.slot }
+        for (key, cursor) in known {
             let log = state(of: key.log)
+            reportIfGone(log)
             guard log.last < cursor.state.low - 1 else { continue }
             // The cursor passed events that the log has lost: their numbers must not be given again.
             pass(log.last + 1...cursor.state.low - 1, lostBy: log)
         }
+        for log in logsInOrder { nameEnd(of: log) }
         let wasLost = found.damaged > 0 || (found.isMissing && !recovery.isNew)
         for log in logsInOrder where log.last > 0 {
             for reset in addCursors(to: log) where wasLost { recovery.cursorsReset.append(reset) }
@@ -227,8 +235,27 @@ extension Queue {
             try cursorFile.synchronise()
             try finishLetters()
         } catch {
-            recovery.failures.append(error)
+            recovery.note(error)
         }
+    }
+
+    /// Tells of a log that has a cursor and not one segment: how many events it had nobody knows.
+    private func reportIfGone(_ log: LogState) {
+        guard log.segments.isEmpty, log.last == 0, !log.isGone, log.unrecovered == nil else { return }
+        log.isGone = true
+        guard recovery.damages.count < RecoveryReport.maximumDamages else { return }
+        recovery.damages.append(
+            RecoveryReport.Damage(
+                kind: .missing, log: log.name, segment: 0, offset: 0, length: 0, sequences: nil))
+    }
+
+    /// Gives a log whose end is lost a segment without events whose name says how far it had come, so that the loss is
+    /// told of once.
+    private func nameEnd(of log: LogState) {
+        guard log.unrecovered == nil, lock != nil, unwrittenFormat == nil, log.isGone || log.last > log.tip?.last ?? 0
+        else { return }
+        guard !log.segments.contains(where: { $0.name.first == log.last + 1 }) else { return }
+        if beginEmptySegment(of: log, lastMoment) { log.isGone = false }
     }
 
     /// Has a log go on behind events that it has lost.
@@ -239,7 +266,9 @@ extension Queue {
         // What was kept does not end there and would be given other numbers.
         log.kept.removeAll()
         log.mustCommitAgain = false
-        guard log.unrecovered == nil, recovery.damages.count < RecoveryReport.maximumDamages else { return }
+        guard log.unrecovered == nil, !log.isGone, recovery.damages.count < RecoveryReport.maximumDamages else {
+            return
+        }
         recovery.damages.append(
             RecoveryReport.Damage(
                 kind: log.segments.isEmpty ? .missing : .missingTail, log: log.name,

@@ -114,9 +114,7 @@ extension Queue {
 
     /// Why a log may not make the queue grow by so many bytes.
     func shortage(of log: LogName, for bytes: Int) throws(QueueError) -> QueueError {
-        let limit = limit(of: log)
-        let taken = bytesOnDisk
-        if Int(clamping: limit) - Int(clamping: taken) < bytes { return .full(log, bytes: taken, limit: limit) }
+        if roomBelowLimit(of: log) < bytes { return .full(log, bytes: bytesOnDisk, limit: limit(of: log)) }
         let space = try attempt(.status, "") { () throws(Errno) in try storage.space() }
         return .noRoom(available: space.available, keep: options.keep(of: space.total))
     }
@@ -125,14 +123,29 @@ extension Queue {
     func roomToGrow(_ log: LogName) throws(QueueError) -> Int {
         let space = try attempt(.status, "") { () throws(Errno) in try storage.space() }
         let free = Int(clamping: space.available) - Int(clamping: options.keep(of: space.total))
-        return min(free, Int(clamping: limit(of: log)) - Int(clamping: bytesOnDisk))
+        return min(free, roomBelowLimit(of: log))
     }
 
-    /// How far a log may make the queue grow, in bytes; there is always room for a segment without events.
-    private func limit(of log: LogName) -> UInt64 {
-        let reserve = min(UInt64(emptySegmentBytes), options.maximumBytes)
-        return min(options.limit(of: log), options.maximumBytes - reserve)
+    /// Bytes by which a log may make the queue grow as far as `MaxSize` goes; negative where it is beyond its limit.
+    ///
+    /// Dead letters do not count against the share of a log, so that they keep nothing out below nine tenths of
+    /// `MaxSize`; above that they and events have the same room, and who comes first takes it (rules 13 and 15).
+    private func roomBelowLimit(of log: LogName) -> Int {
+        min(Int(clamping: limit(of: log)) - Int(clamping: bytesOnDisk) + deadLetters.bytes, roomInAll)
     }
+
+    /// How far a log may make the queue grow, in bytes.
+    private func limit(of log: LogName) -> UInt64 {
+        min(options.limit(of: log), options.maximumBytes - emptySegmentReserve)
+    }
+
+    /// Bytes by which all files may grow; negative where they are beyond `MaxSize`.
+    var roomInAll: Int {
+        Int(clamping: options.maximumBytes - emptySegmentReserve) - Int(clamping: bytesOnDisk)
+    }
+
+    /// There is always room for a segment without events.
+    private var emptySegmentReserve: UInt64 { min(UInt64(emptySegmentBytes), options.maximumBytes) }
 
     /// What a segment without events takes, bytes.
     var emptySegmentBytes: Int { roundedUp(blockSize, to: 4_096) }

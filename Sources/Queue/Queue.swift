@@ -60,8 +60,10 @@ package final class Queue {
     var headsChanged = true
     /// Cursors that moved by themselves, until it is asked for.
     var moves: [CursorMove] = []
-    /// The age clock when an event of each log was made durable, as last looked up.
-    var lookedUpAges: [LogName: (sequence: UInt64, age: UInt64)] = [:]
+    /// The age clock when the event at each cursor was made durable, as last looked up.
+    var lookedUpAges: [CursorKey: (sequence: UInt64, age: UInt64)] = [:]
+    /// When letters that could not be let go are tried again; nil where there are none.
+    var lettersDue: Instant?
     /// Until when the preparing of segments rests after an error.
     var preparingRestsUntil = Instant(nanoseconds: 0)
     /// The segment files that readers have open, the newest first.

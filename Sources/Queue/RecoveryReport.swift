@@ -48,6 +48,14 @@ package struct RecoveryReport: Sendable, Equatable {
     /// At most so many of `damages` are kept.
     static let maximumDamages = 1_000
 
+    /// At most so many of `failures` are kept.
+    private static let maximumFailures = 64
+
+    /// Keeps a failure, once.
+    mutating func note(_ failure: QueueError) {
+        if failures.count < Self.maximumFailures, !failures.contains(failure) { failures.append(failure) }
+    }
+
     /// A report that names nothing.
     package init() {}
 

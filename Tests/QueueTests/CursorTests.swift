@@ -85,7 +85,7 @@ import Time
         }
     }
 
-    @Test(arguments: ["both copies", "missing", "short", "random"])
+    @Test(arguments: ["both copies", "missing", "short", "zeros", "random"])
     func aLostCursorStartsAtTheOldestAndSaysSo(damage: String) throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage, destinations: ["a", "b"])
@@ -100,6 +100,7 @@ import Time
             node.bytes[90] ^= 1
             node.bytes[4_096 + 90] ^= 1
         case "missing": storage.files["cursors"] = nil
+        case "zeros": node.bytes = [UInt8](repeating: 0, count: node.bytes.count)
         case "short": node.bytes = Array(node.bytes.prefix(10))
         default: node.bytes = (0..<node.bytes.count).map { _ in UInt8.random(in: 0...255, using: &random) }
         }

@@ -111,6 +111,45 @@ import Time
         #expect(delivery.dead.count == buried && delivery.events.count == refused)
     }
 
+    /// `MaxSize` bounds all files; below nine tenths of it letters keep no event out.
+    @Test(arguments: [LogName.urgent, .bulk])
+    func lettersAndEventsStayWithinMaxSize(log: LogName) throws {
+        var options = Bench.smallSegments
+        options.maximumBytes = 2 << 20
+        var counts: [Int] = []
+        for lettersFirst in [false, true] {
+            let bench = try Bench(MemoryStorage(), options)
+            bench.commit(log, batches: [60])
+            var letters = try (1...60).map { try bench.letter($0, of: log) }
+            if lettersFirst { while (try? bench.queue.bury([letters.removeFirst()])) != nil {} }
+            var accepted = 0
+            while case .committed = bench.commit(log, batches: [1], length: 3_000)[0] { accepted += 1 }
+            counts.append(accepted)
+            while (try? bench.queue.bury([letters.removeFirst()])) != nil {}
+            #expect(bench.queue.bytesOnDisk <= 2 << 20)
+            if log == .urgent, !lettersFirst { #expect(bench.queue.deadLetters(limit: 99).count < 30) }
+        }
+        if log == .bulk { #expect(counts[0] == counts[1]) }
+    }
+
+    @Test(arguments: [MemoryStorage.Call.synchroniseDirectory("dead/main"), .synchronise("cursors")])
+    func whatTheDiskKeptUnfinishedIsDoneLater(call: MemoryStorage.Call) throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        bench.commit(batches: [4])
+        let letter = try bench.letter(2)
+        try bench.queue.bury([letter])
+        _ = try bench.drain()
+        #expect(try bench.queue.retry([letter.name]) == 1)
+        storage.fault = { $0 == call || $0 == .synchronise("cursors.new") ? .io : nil }
+        #expect(throws: QueueError.self) { try bench.queue.resolve([letter.name]) }
+        storage.fault = nil
+        bench.housekeep(from: 10_000_000_000)
+        #expect(bench.queue.cursor(destination: "main", log: .normal)?.ledger.delivered == 4)
+        #expect(!storage.files.keys.contains { $0.hasPrefix("dead/main/") })
+        bench.checkSums()
+    }
+
     @Test func whatWasNotFinishedIsRemovedAndWhatIsForeignStays() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)

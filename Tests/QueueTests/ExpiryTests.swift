@@ -99,6 +99,25 @@ import Time
         #expect(try bench.drain().events.keys.sorted() == [121])
     }
 
+    @Test func lettersThatExpiryPassesAreToldAsDead() throws {
+        var options = Bench.smallSegments
+        options.maximumAge = .seconds(100)
+        let bench = try Bench(MemoryStorage(), options)
+        for _ in 0..<120 { bench.commit(batches: [1], length: 2_000) }
+        try bench.queue.bury([bench.letter(7), bench.letter(8)])
+        bench.age += 50_000
+        bench.commit(batches: [1])
+        bench.age += 50_000
+        bench.housekeep()
+        bench.housekeep(from: 100_000_000_000)
+        let ledger = try #require(bench.queue.cursor(destination: "main", log: .normal)).ledger
+        #expect(ledger.dead == 2 && ledger.expired == 118)
+        let moves = bench.queue.takeMoves()
+        #expect(moves.filter { $0.kind == .dead }.reduce(0) { $0 + $1.count } == 2)
+        #expect(moves.filter { $0.kind == .expired }.reduce(0) { $0 + $1.count } == 118)
+        #expect(moves.last?.low == 121)
+    }
+
     @Test func aReadFromTheMiddleOfABigBatchFindsItsPlace() throws {
         var options = Bench.smallSegments
         options.segmentBytes = 8 << 20

@@ -106,6 +106,7 @@ struct NoticeTests {
         .diskSlow(.seconds(1)), .tornTail(file: "normal/1.seg", bytes: 77),
         .tornTail(file: "normal/1.seg", bytes: 77, sequences: 8...9),
         .eventsQuarantined(log: "normal", file: "1.seg", offset: 5, first: "1", last: "2", events: 2),
+        .logMissing(log: "normal"),
         .eventsExpired(3, log: "normal", destination: "main"), .eventsEvicted(1, log: "bulk", destination: "main"),
         .cursorReset(destination: "main", log: "normal", first: 1), .recovered(events: 10, took: .milliseconds(20)),
         .strayFiles(["lost+found"])[0], .strayFiles((1...10).map { "\($0)" })[8],

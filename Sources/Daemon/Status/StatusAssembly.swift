@@ -94,15 +94,13 @@ struct StatusAssembly {
     private static func storage(_ thread: LoopThread, at now: Instant) -> StorageReport {
         let snapshot = thread.snapshot
         let lastSync = Duration.microseconds(snapshot.lastSyncMicroseconds)
-        let age = thread.pulse.age(at: Clock.now)
         let detail = snapshot.lastError.map { "\($0)" }
         switch snapshot.storage {
         case .failing: return StorageReport(state: .failing, lastSync: lastSync, detail: detail)
         case .full: return StorageReport(state: .full, lastSync: lastSync, detail: detail)
-        case .good where age > .seconds(1):
-            let text = "the disk has not answered for \(age.milliseconds / 1_000) s"
-            return StorageReport(state: .slow, lastSync: lastSync, detail: text)
-        case .good: return StorageReport(state: .ok, lastSync: lastSync, detail: nil)
+        case .good:
+            let slowness = thread.pulse.slowness(at: Clock.now)
+            return StorageReport(state: slowness == nil ? .ok : .slow, lastSync: lastSync, detail: slowness)
         }
     }
 }

@@ -7,10 +7,7 @@ internal import SystemdService
 internal import Time
 
 extension LoopThread: ControlDelegate {
-    /// A disk call older than this stops the watchdog: nothing but a new process may help.
-    static let diskPatience = Duration.seconds(300)
-
-    var isAlive: Bool { pulse.age(at: Clock.now) < Self.diskPatience }
+    var isAlive: Bool { pulse.isAlive(at: Clock.now) }
 
     /// Events that the destination furthest behind still has to get.
     var queuedEvents: UInt64 { snapshot.cursors.map(\.queued).max() ?? 0 }

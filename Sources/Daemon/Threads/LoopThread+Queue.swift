@@ -57,6 +57,8 @@ extension LoopThread {
             let file = "\(damage.log.text)/\(Hexadecimal.digits(damage.segment).text)"
             if damage.kind == .tornTail {
                 log.log(.tornTail(file: file, bytes: Int64(damage.length), sequences: damage.sequences))
+            } else if damage.kind == .missing, damage.sequences == nil {
+                log.log(.logMissing(log: damage.log.text))
             } else if let sequences = damage.sequences {
                 log.log(
                     .eventsQuarantined(

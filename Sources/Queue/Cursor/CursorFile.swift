@@ -13,6 +13,10 @@ final class CursorFile {
     private static let pairSize = 2 * CursorSlot.pageSize
     /// No file is shorter, bytes.
     static let leastBytes = leastPairs * pairSize
+    /// How long a file is that was made for no cursor, bytes; zeros in one of another length are damage.
+    static let unusedBytes = leastBytes + pairSize
+    /// Where a file goes that cannot be opened.
+    private static let unreadPath = Quarantine.folder + "/cursors"
 
     private let storage: any Storage
     private let seal: UInt32
@@ -46,7 +50,7 @@ final class CursorFile {
     ///
     /// What can be read of this one was perhaps never synced, or a sync of it failed, before the last run ended.
     func renew() {
-        earlier = file
+        earlier = file ?? earlier
         file = nil
         isDirty = true
     }
@@ -59,7 +63,8 @@ final class CursorFile {
             found.isMissing = true
             return found
         }
-        if bytes.count < Self.leastPairs * Self.pairSize { found.damaged += 1 }
+        let isUnused = bytes.count == Self.unusedBytes
+        if bytes.count < Self.leastBytes || (!isUnused && bytes.isZero(in: bytes.indices)) { found.damaged += 1 }
         for index in 0..<bytes.count / Self.pairSize * CursorSlot.perPair {
             let places = [UInt64(0), 1].map { CursorSlot.offset(of: index, generation: $0) }
             let copies = places.compactMap { CursorSlot(bytes, at: $0, seal: seal) }
@@ -78,6 +83,8 @@ final class CursorFile {
 
     /// Slots whose bytes are damaged; never written again.
     private var takenByDamage: Set<Int> = []
+    /// True while a file that could not be opened has the name.
+    private var isUnread = false
 
     private func contents() -> [UInt8]? {
         do throws(Errno) {
@@ -86,7 +93,10 @@ final class CursorFile {
             if error == .noEntry { return nil }
             fail(.open, error)
         }
-        guard let source = file ?? (try? storage.open(Self.path, .readOnly)) else { return [] }
+        guard let source = file ?? (try? storage.open(Self.path, .readOnly)) else {
+            isUnread = true
+            return []
+        }
         let size = min(Self.maximumBytes, (try? source.size()) ?? 0)
         fileSize = size
         var bytes: [UInt8] = []
@@ -107,12 +117,19 @@ final class CursorFile {
     /// `index` is what an earlier call returned for this cursor, or nil. The generation is set here.
     func write(_ slot: CursorSlot, at index: Int?) -> Int {
         let place = index ?? freeSlot()
+        let isFirst = fileSize == Self.unusedBytes && slots.allSatisfy { $0 == nil }
         var slot = slot
         slot.generation = (slots[place]?.generation ?? 0) + 1
         slots[place] = slot
         isDirty = true
         guard let file, failure == nil else { return place }
         do throws(Errno) {
+            // The first cursor needs a file that tells that there is one.
+            if isFirst {
+                renew()
+                try renewFile()
+                return place
+            }
             try grow(file, toHold: place)
             let offset = CursorSlot.offset(of: place, generation: slot.generation)
             try file.write(slot.encode(seal: seal), in: 0..<CursorSlot.size, at: offset)
@@ -171,8 +188,9 @@ final class CursorFile {
     }
 
     private func writeNew() throws(Errno) {
-        let pairs = max(Self.leastPairs, (slots.count + CursorSlot.perPair - 1) / CursorSlot.perPair)
-        var image = [UInt8](repeating: 0, count: pairs * Self.pairSize)
+        let last = slots.lastIndex { $0 != nil }
+        let used = last.map { max(Self.leastBytes, ($0 / CursorSlot.perPair + 1) * Self.pairSize) }
+        var image = [UInt8](repeating: 0, count: used ?? Self.unusedBytes)
         for index in slots.indices {
             // Both copies, so that damage to one of them costs nothing from the beginning.
             for _ in 0..<2 {
@@ -185,13 +203,28 @@ final class CursorFile {
         }
         do throws(Errno) { try storage.unlink(Self.newPath) } catch  where error == .noEntry {}
         let new = try storage.open(Self.newPath, .createNew)
-        try new.write(image, in: 0..<image.count, at: 0)
-        try new.synchroniseData()
-        try storage.rename(Self.newPath, to: Self.path)
+        do throws(Errno) {
+            try new.write(image, in: 0..<image.count, at: 0)
+            try new.synchroniseData()
+            if isUnread { try moveAside() }
+            try storage.rename(Self.newPath, to: Self.path)
+            earlier = nil
+        } catch {
+            // A full disk needs the room.
+            try? storage.unlink(Self.newPath)
+            throw error
+        }
         try storage.synchroniseDirectory("")
         file = new
         fileSize = image.count
         failure = nil
+    }
+
+    /// Keeps a file that could not be opened for whoever can.
+    private func moveAside() throws(Errno) {
+        do throws(Errno) { try storage.createDirectory(Quarantine.folder) } catch  where error == .exists {}
+        do throws(Errno) { try storage.rename(Self.path, to: Self.unreadPath) } catch  where error == .noEntry {}
+        isUnread = false
     }
 
     private func grow(_ file: any StorageFile, toHold index: Int) throws(Errno) {

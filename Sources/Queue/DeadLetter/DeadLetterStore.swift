@@ -73,6 +73,9 @@ extension DeadLetterStore {
         return Set(shelf.letters.lazy.filter { $0.key >= low && $0.value.stage == .waiting }.map(\.key))
     }
 
+    /// True where something failed that is to be done again.
+    var hasUnfinished: Bool { !unfinished.isEmpty || !failed.isEmpty }
+
     /// False where letters may be there that are not known.
     func isListed(_ destination: String) -> Bool { unlisted.map { !$0.contains(destination) } ?? false }
 
@@ -183,17 +186,21 @@ extension DeadLetterStore {
 // MARK: Files
 
 extension DeadLetterStore {
-    /// Writes letters, which are durable when it returns, and may take `limit` bytes with those that are there.
+    /// Writes letters, which are durable when it returns.
+    ///
+    /// They may take `limit` bytes with those that are there, and `room` bytes with new folders.
     ///
     /// - Throws: `deadLettersFull`, or `failed`; then none of them is there.
-    func add(_ letters: [DeadLetter], limit: UInt64) throws(QueueError) {
+    func add(_ letters: [DeadLetter], limit: UInt64, room: Int) throws(QueueError) {
         try clearFailed()
         let images = letters.map { $0.encode(seal: seal) }
         let grown = images.reduce(0) { $0 + roundedUp($1.count, to: Self.page) }
+        let destinations = Set(letters.map(\.name.folder)).sorted()
+        let newFolders = ([Self.folder] + destinations).count { !folders.contains($0) } * Self.page
+        let limit = min(limit, UInt64(letterBytes + max(0, room - newFolders)))
         guard UInt64(letterBytes + grown) <= limit, count + letters.count <= Self.maximumLetters else {
             throw .deadLettersFull(bytes: UInt64(letterBytes), limit: limit)
         }
-        let destinations = Set(letters.map(\.name.folder)).sorted()
         for folder in [Self.folder] + destinations { try make(folder) }
         do throws(QueueError) {
             for (letter, image) in zip(letters, images) { try write(letter.name, image) }

@@ -43,6 +43,9 @@ struct BatchHeader: Equatable {
     static let trailerSize = 136
     /// Where the copy of the header stands in the trailer.
     static let trailerHeader = 4
+    /// No batch is larger, bytes.
+    static let maximumSize = size(
+        context: maximumContext, events: OpenBatch.maximumEvents, records: OpenBatch.maximumBytes, block: Block.most)
     /// A header of which more bytes have changed is not recognised any more.
     private static let fewBytes = 8
     static let tableEntrySize = 8

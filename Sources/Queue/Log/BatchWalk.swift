@@ -38,6 +38,8 @@ struct BatchWalk {
     private(set) var offset: Int
     /// The batch that should stand there.
     private(set) var expected: BatchPlace
+    /// True where any batch may stand there.
+    private var expectsAny = false
 
     init(
         _ window: SegmentWindow, segment: UInt64, seal: UInt32, from offset: Int, to end: Int, expecting: BatchPlace
@@ -48,6 +50,34 @@ struct BatchWalk {
         self.offset = offset
         self.end = end
         expected = expecting
+    }
+
+    /// A walk over `range` that begins at a batch not behind `sequence`, found by halving it; nil where none is found.
+    ///
+    /// Reads a few pieces, not all that lies before. What it takes for the place may be wrong where the range is
+    /// damaged.
+    init?(
+        searching window: SegmentWindow, segment: UInt64, seal: UInt32, for sequence: UInt64, in range: Range<Int>
+    ) throws(Errno) {
+        var (low, high) = (range.lowerBound, range.upperBound)
+        var start: FoundBatch?
+        while high - low > SegmentWindow.step {
+            let middle = low + (high - low) / 2 / Block.least * Block.least
+            var probe = BatchWalk(
+                window, segment: segment, seal: seal, from: middle, to: min(high, middle + BatchHeader.maximumSize),
+                expecting: BatchPlace(number: 0, sequence: 0))
+            probe.expectsAny = true
+            guard let found = try probe.next(), found.header.first <= sequence else {
+                high = middle
+                continue
+            }
+            (start, low) = (found, found.end)
+            if found.header.last >= sequence { break }
+        }
+        guard let start else { return nil }
+        self.init(
+            window, segment: segment, seal: seal, from: start.offset, to: range.upperBound,
+            expecting: BatchPlace(number: start.header.number, sequence: start.header.first))
     }
 
     /// The next batch; nil where there is none before the end, to which the walk then has come.
@@ -75,6 +105,7 @@ struct BatchWalk {
 
     /// True where the batches between this one and the place of the walk fit the bytes between.
     private func canFollow(_ header: BatchHeader) -> Bool {
+        if expectsAny { return true }
         guard header.number >= expected.number, header.first >= expected.sequence else { return false }
         let missing = header.number - expected.number
         return missing <= UInt64((header.offset - offset) / Block.least)
@@ -85,6 +116,7 @@ struct BatchWalk {
         defer {
             offset = header.offset + header.totalSize
             expected = BatchPlace(number: header.number + 1, sequence: header.last + 1)
+            expectsAny = false
         }
         return FoundBatch(header: header, headerIsGood: headerIsGood, skippedFrom: offset, expected: expected)
     }

@@ -25,6 +25,8 @@ final class LogState {
     var directoryExists = false
     /// Why the start could not read it; nil where it could.
     var unrecovered: QueueError?
+    /// True where none of its segments is there, though a cursor says that there were some.
+    var isGone = false
     /// How many times that was tried in vain.
     var failedScans = 0
     /// The batches of the newest sync, written again should the next one fail.

@@ -20,13 +20,19 @@ struct ReadPlace {
     private var age: UInt64 = 0
     private var context: AcceptContext
 
-    /// A reader that has yet to look for `sequence` in the segment that `window` stands on.
-    init(_ window: SegmentWindow, _ segment: SegmentName, seal: UInt32, sequence: UInt64, end: Int) {
+    /// A reader that has yet to look for `sequence` in the segment that `window` stands on, from where `walk` begins or
+    /// else from its first block.
+    init(
+        _ window: SegmentWindow, _ segment: SegmentName, seal: UInt32, sequence: UInt64, end: Int,
+        from walk: BatchWalk? = nil
+    ) {
         self.segment = segment.id
         self.sequence = sequence
-        walk = BatchWalk(
-            window, segment: segment.id, seal: seal, from: Block.least, to: end,
-            expecting: BatchPlace(number: 0, sequence: segment.first))
+        self.walk =
+            walk
+            ?? BatchWalk(
+                window, segment: segment.id, seal: seal, from: Block.least, to: end,
+                expecting: BatchPlace(number: 0, sequence: segment.first))
         context = .unknown
     }
 

@@ -44,8 +44,6 @@ final class Quarantine {
                 exists = true
             }
             let copy = try storage.open(Self.folder + "/" + name, .create)
-            files[name] = count
-            bytes += roundedUp(count, to: 4_096)
             var done = 0
             while done < count {
                 var piece: [UInt8] = []
@@ -54,7 +52,12 @@ final class Quarantine {
                 try copy.write(piece, in: 0..<got, at: done)
                 done += got
             }
-        } catch {}
+            files[name] = count
+            bytes += roundedUp(count, to: 4_096)
+        } catch {
+            // A disk that is full is left as it was, and the next start tries again.
+            try? storage.unlink(Self.folder + "/" + name)
+        }
         return true
     }
 }

@@ -40,6 +40,9 @@ extension Notice {
             ])
     }
 
+    /// A log of which nothing is left, though destinations have come some way in it.
+    package static func logMissing(log: String) -> Notice { Notice(.logMissing, [.log: log]) }
+
     /// Events of a log that were too old when their turn came.
     package static func eventsExpired(_ events: UInt64, log: String, destination: String) -> Notice {
         Notice(.eventsExpired, [.events: String(events), .log: log, .destination: destination])

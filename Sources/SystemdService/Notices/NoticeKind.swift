@@ -30,6 +30,7 @@ package enum NoticeKind: String, Sendable, CaseIterable {
     case diskSlow = "ac53a164353d260b10c73bfc0b0c930b"
     case tornTail = "01f83088b48518c8351ce20e75fbf0f1"
     case eventsQuarantined = "32368773859317deaa35552422b2e65b"
+    case logMissing = "1ff8af696707f822ddb0dfd9dc68ea47"
     case eventsExpired = "6a1f0c9be2d34b57a4f86d0c3e917b25"
     case eventsEvicted = "c3d97e4410b64f0e8f2b5a7916ed08a3"
     case cursorReset = "b43336866203aca0d1b6eb489fdbccf1"

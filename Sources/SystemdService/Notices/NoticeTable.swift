@@ -203,6 +203,15 @@ extension NoticeKind {
                 """,
             action: "Suspect the device. The copies lie in the folder quarantine of the queue's directory."
         ),
+        .logMissing: NoticeEntry(
+            priority: .error, distinguishedBy: [.log],
+            text: "All segments of log @UPLINK_LOG@ are gone, with what destinations still had to get of it",
+            meaning: """
+                A destination has a place in the log, and there is no file of it. How many events were lost is not \
+                known. The log goes on behind those that were settled.
+                """,
+            action: "Find out what removed them: the folder logs of the queue's directory is the daemon's alone."
+        ),
         .eventsExpired: NoticeEntry(
             priority: .warning, distinguishedBy: nil,
             text: """
