@@ -94,15 +94,18 @@ extension Queue {
 
     /// Looks for lost events in the segments before, which a commit made again may have left there, too.
     ///
-    /// A segment is looked at only as far as the next one's header says that it was acknowledged; to its end where the
-    /// next one has neither a header nor a batch that can be read.
+    /// Back to one that ends before them: each start that did not come to its end may have left a copy that is not
+    /// whole. A segment is looked at only as far as the next one's header says that it was acknowledged; to its end
+    /// where the next one has neither a header nor a batch that can be read.
     private func rescue(_ builder: inout ChunkBuilder, _ log: LogState, before index: Int) {
-        for earlier in (max(0, index - 2)..<index).reversed() {
+        for earlier in (0..<index).reversed() {
+            guard let least = builder.lost.map(\.sequences.lowerBound).min() else { return }
             let name = log.segments[earlier].name
             var last = UInt64.max
             var validLength = Int.max
             if let next = try? header(of: log, earlier + 1) {
                 guard let previous = next.previous, previous.segment == name.id else { continue }
+                guard previous.last >= least else { return }
                 (last, validLength) = (previous.last, previous.validLength)
             } else {
                 guard builder.epoch == 0 else { continue }
