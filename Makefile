@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := all
-.PHONY: all build run test nightly fuzz bench install uninstall clean format lint
+.PHONY: all build run test simulate planted nightly fuzz bench install uninstall clean format lint
 MAKEFLAGS += --no-print-directory
 
 PREFIX ?= /usr
@@ -42,11 +42,23 @@ test:
 	swift test --skip-build 2>&1 | tee .run/swift-test.log
 	# Every length of a cut tail, and hundreds of flipped bytes.
 	UPLINKD_THOROUGH_TESTS=1 swift test --skip-build --filter DamageTests 2>&1 | tee -a .run/swift-test.log
+	swift build $(RELEASE)
+	"$(BIN_DIR)/queue-simulation" model 0 $$(($(SEEDS) / 10))
+	"$(BIN_DIR)/queue-simulation" unsynced 0 $$(($(SEEDS) / 100))
 	if [[ -d Tests/Integration ]]; then
-	    swift build $(RELEASE)
 	    UPLINKD_BIN_DIR="$(BIN_DIR)" $(PYTHON) -m pytest -rs Tests/Integration 2>&1 | tee .run/pytest.log
 	fi
 	.ci/skipped .run/swift-test.log .run/pytest.log
+
+# Lives of the queue on a disk that fails, each of 300 operations and at least 5 crashes, on both cores.
+SEEDS ?= 20000
+simulate:
+	swift build $(RELEASE) --product queue-simulation
+	"$(BIN_DIR)/queue-simulation" real 0 $(SEEDS)
+
+# Faults that must be found: in the queue itself, one after the other.
+planted:
+	Tests/Planted/run
 
 # More seeds and rounds than there is time for at each change.
 nightly: export UPLINKD_MODEL_SEEDS ?= 3000
@@ -68,7 +80,7 @@ nightly: export UPLINKD_BACKLOG_READY_MS ?= 200
 nightly: export UPLINKD_BACKLOG_DRAIN ?= 1
 nightly: export UPLINKD_BACKLOG_MB ?= 4096
 nightly: export UPLINKD_EXPORT_MB ?= 4000
-nightly: test bench
+nightly: test simulate planted fuzz bench
 
 # Every parser of the queue's files with so many inputs of any bytes, from the corpus on; what is found stays in .run.
 FUZZ_RUNS ?= 10000000

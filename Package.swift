@@ -31,20 +31,6 @@ func tests(_ name: String, _ dependencies: [String], excluding: [String] = []) -
     )
 }
 
-let library: [SwiftSetting] = [.unsafeFlags(["-parse-as-library"])]
-
-/// A program that a sanitizer's runtime gives its main function.
-func fuzzer(_ name: String, _ dependencies: [String], excluding: [String]) -> Target {
-    let path = "Tests/" + name
-    return .executableTarget(
-        name: name,
-        dependencies: dependencies.map { .byName(name: $0) },
-        path: path,
-        exclude: excluding,
-        swiftSettings: strict + library,
-    )
-}
-
 let package = Package(
     name: "uplinkd",
     products: [
@@ -145,5 +131,8 @@ let package = Package(
 
 // Only `make fuzz` builds these.
 if Context.environment["UPLINKD_FUZZ"] != nil {
-    package.targets.append(fuzzer("QueueFuzzer", ["Queue", "Posix", "Bytes"], excluding: ["Corpus"]))
+    package.targets.append(
+        .executableTarget(
+            name: "QueueFuzzer", dependencies: ["Queue", "Posix", "Bytes"], path: "Tests/QueueFuzzer",
+            exclude: ["Corpus"], swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))
 }

@@ -92,21 +92,22 @@ extension Queue {
         return open
     }
 
-    /// Looks for lost events in the segments before, which a commit made again may have left there, too.
+    /// Looks for lost events in the segments before, as far back as commits made again may have left them.
     ///
-    /// Back to one that ends before them: each start that did not come to its end may have left a copy that is not
-    /// whole. A segment is looked at only as far as the next one's header says that it was acknowledged; to its end
-    /// where the next one has neither a header nor a batch that can be read.
+    /// A segment is looked at only as far as a later one's header says that it was acknowledged, which is the next one
+    /// or, of a row of copies that starts cut off have left, the one behind them; to its end where neither a header nor
+    /// a batch behind it can be read.
     private func rescue(_ builder: inout ChunkBuilder, _ log: LogState, before index: Int) {
         for earlier in (0..<index).reversed() {
-            guard let least = builder.lost.map(\.sequences.lowerBound).min() else { return }
             let name = log.segments[earlier].name
+            guard let first = builder.lost.first?.sequences.lowerBound else { return }
             var last = UInt64.max
             var validLength = Int.max
-            if let next = try? header(of: log, earlier + 1) {
-                guard let previous = next.previous, previous.segment == name.id else { continue }
-                guard previous.last >= least else { return }
-                (last, validLength) = (previous.last, previous.validLength)
+            if let previous = try? header(of: log, earlier + 1)?.previous {
+                last = previous.last
+                if previous.segment == name.id { validLength = previous.validLength }
+                // No earlier one was acknowledged further.
+                guard first <= last else { return }
             } else {
                 guard builder.epoch == 0 else { continue }
             }

@@ -20,6 +20,9 @@ enum FuzzedBatch {
                     precondition(sequence == next, "\(sequence) follows \(next - 1)")
                     precondition(index + RecordLayout.headerSize + length <= window.bytes.count)
                     next += 1
+                case .hole(let sequence):
+                    precondition(sequence == next, "\(sequence) follows \(next - 1)")
+                    next += 1
                 case .damaged(let sequences, let bytes):
                     precondition(sequences.lowerBound == next, "\(sequences) follows \(next - 1)")
                     precondition(bytes.lowerBound >= 0 && bytes.upperBound <= header.totalSize)

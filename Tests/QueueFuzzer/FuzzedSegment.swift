@@ -25,12 +25,12 @@ enum FuzzedSegment {
 
     /// Every event up to `last` is read or said to be lost, once, in order.
     private static func read(_ window: SegmentWindow, through last: UInt64, size: Int) throws(Errno) {
-        var place = ReadPlace(window, segment: name.id, seal: 0, sequence: name.first, end: size)
+        var place = ReadPlace(window, name, seal: 0, sequence: name.first, end: size)
         var next = name.first
         while next <= last {
             var chunk = ChunkBuilder(limit: 4_096, expiry: .never)
             try place.fill(&chunk, through: last, limit: 4_096)
-            var spans = chunk.records.map { $0.sequence...$0.sequence } + chunk.lost.map(\.sequences)
+            var spans = chunk.records.map { $0.sequence...$0.sequence } + chunk.disposed.map(\.sequences)
             spans.sort { $0.lowerBound < $1.lowerBound }
             for span in spans {
                 precondition(span.lowerBound == next, "\(span) follows \(next - 1)")

@@ -7,11 +7,17 @@ internal import Time
 // queue-simulation unsynced FIRST COUNT     a disk that lies: half of the seeds must lose an acknowledged event
 //
 // UPLINKD_OPERATIONS=N has seeds of N operations, UPLINKD_TRACE=N prints the last N lines of what a failing one did.
+// UPLINKD_GO_ON=1 names all that fail; UPLINKD_WITHOUT=lostWrite,fullDisk leaves faults out.
 @main
 enum QueueSimulation {
     private static let workers = 2
     private static let operations = Process.environment("UPLINKD_OPERATIONS").flatMap { Int($0) } ?? 300
     private static let tracedLines = Process.environment("UPLINKD_TRACE").flatMap { Int($0) } ?? 120
+
+    /// Faults that are left out.
+    private static let left = Set(
+        (Process.environment("UPLINKD_WITHOUT") ?? "").split(separator: ",").map { String($0) })
+    private static let goesOn = Process.environment("UPLINKD_GO_ON") != nil
 
     /// What the workers have found.
     private struct Findings {
@@ -33,7 +39,7 @@ enum QueueSimulation {
         }
         let kind = arguments[0]
         let start = Clock.now
-        let findings = Lock(Findings(next: first, end: first + count, stopsAtFirst: kind != "unsynced"))
+        let findings = Lock(Findings(next: first, end: first + count, stopsAtFirst: kind != "unsynced" && !goesOn))
         for number in 0..<workers {
             _ = Thread(name: "seeds-\(number)") { work(kind, findings) }
         }
@@ -45,7 +51,7 @@ enum QueueSimulation {
 
     private static func life(_ kind: String, _ seed: UInt64) -> QueueLife {
         switch kind {
-        case "real": QueueLife(seed: seed, of: .real)
+        case "real": QueueLife(seed: seed, of: .real, without: left)
         case "model": QueueLife(seed: seed, of: .model)
         default: QueueLife(ignoringSyncs: seed)
         }
@@ -77,6 +83,7 @@ enum QueueSimulation {
     private static func report(_ broken: [(seed: UInt64, what: String, isLoss: Bool)], _ kind: String) -> Int32 {
         for (seed, what, _) in broken {
             say("queue-simulation \(kind) \(seed) 1: \(what)")
+            guard !goesOn else { continue }
             var lines: [String] = []
             _ = life(kind, seed).run(operations: operations) { lines.append($0) }
             for line in lines.suffix(tracedLines) { say(line) }

@@ -23,6 +23,15 @@ import Time
         }
     }
 
+    @Test func whatIsCommittedWhileTheClockIsNotSynchronisedIsWhole() throws {
+        let bench = try Bench(MemoryStorage())
+        bench.wall = WallTime(milliseconds: RecordLayout.noWallTime)
+        for _ in 0..<3 { bench.commit(batches: [2]) }
+        #expect(try bench.drain(limit: 1).quarantined.isEmpty)
+        try bench.restart(clean: false)
+        #expect(bench.queue.recovery.damages.isEmpty && bench.queue.recovery.salvaged == 0)
+    }
+
     @Test func oneCommitTakesBatchesOfSeveralLogsAndSyncsEachOnce() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)
@@ -156,5 +165,23 @@ import Time
         #expect(
             try bench.queue.read(.normal, for: "main", from: 1, limit: 1 << 18, age: 0)?.records.first?.acceptedAt
                 == nil)
+    }
+
+    /// A clock that is not synchronised has no time, and one that is has any of the years that are written.
+    @Test(arguments: [
+        WallTime(milliseconds: RecordLayout.noWallTime), WallTime(milliseconds: -1), WallTime(milliseconds: 0),
+        WallTime(year: 9_999, month: 12, day: 31, secondOfDay: 86_399, millisecond: 999),
+    ])
+    func whateverTheClockSays(wall: WallTime) throws {
+        let bench = try Bench(MemoryStorage())
+        bench.wall = wall
+        bench.commit(batches: [3, 4])
+        try bench.restart()
+        #expect(bench.queue.recovery.damages.isEmpty)
+        #expect(bench.queue.recovery.salvaged == 0)
+        #expect(bench.queue.recovery.lastCommit == wall)
+        bench.commit(batches: [2])
+        #expect(try bench.drain().events == bench.accepted[.normal])
+        #expect(bench.queue.takeDamages().isEmpty)
     }
 }

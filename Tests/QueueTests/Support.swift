@@ -18,6 +18,8 @@ final class Bench {
     var given: [String: [LogName: [UInt64: [UInt8]]]] = [:]
     /// The age clock, milliseconds.
     var age: UInt64 = 20_000
+    /// The wall clock of commits.
+    var wall = WallTime(milliseconds: 10_000)
     private var seed: SplitMix64
     private var number = 0
 
@@ -90,7 +92,7 @@ final class Bench {
     ) -> [CommitOutcome] {
         let events = sizes.map { size in (0..<size).map { _ in event(length) } }
         var batches = events.map { batch(log, $0, timeToLive: timeToLive) }
-        let outcomes = queue.commit(&batches, at: WallTime(milliseconds: 10_000), age: age)
+        let outcomes = queue.commit(&batches, at: wall, age: age)
         for (outcome, events) in zip(outcomes, events) {
             guard case .committed(let log, _, let first, let count) = outcome else { continue }
             #expect(count == events.count)

@@ -110,11 +110,12 @@ struct RuleTests {
                 module("A", ["B", // not "X"
                     "C"], settings: strict), module("B", []),
                 .executableTarget(name: "d", dependencies: ["A"]), tests("ATests", ["A"]),
+                .executableTarget(name: "f", dependencies: ["A"], path: "Tests/Fuzzer"),
             ])
             """)
         #expect(manifest.modules == ["A": ["B", "C"], "B": [], "d": ["A"]])
         #expect(manifest.others == ["C", "L"])
-        #expect(manifest.tests == ["ATests"])
+        #expect(manifest.tests == ["ATests", "Fuzzer"])
     }
 
     @Test func strayFilesAndSilentModulesAreFound() {

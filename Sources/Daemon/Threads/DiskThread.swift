@@ -97,8 +97,8 @@ final class DiskThread {
 
     /// One slice of housekeeping, and a snapshot if it is time; when to come again, nil for not by itself.
     ///
-    /// Of two commits in a row only one has a slice behind it: what came too late for the first waits for one slice, not
-    /// for two. The next is waited for as long as a sync takes.
+    /// Of two commits in a row only one has a slice behind it: what came too late for the first waits for one slice,
+    /// not for two. The next is waited for as long as a sync takes.
     private func housekeep(at now: Instant, afterCommit: Bool) -> Instant? {
         if afterCommit && didSlice {
             didSlice = false

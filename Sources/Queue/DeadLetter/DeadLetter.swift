@@ -100,7 +100,7 @@ package struct DeadLetter: Sendable, Equatable {
             id: EventID(
                 epoch: bytes.loadLittleEndian(at: 8, as: UInt64.self),
                 sequence: bytes.loadLittleEndian(at: 16, as: UInt64.self)),
-            event: parts[2], acceptedAt: wall == RecordLayout.noWallTime ? nil : WallTime(milliseconds: wall),
+            event: parts[2], acceptedAt: RecordLayout.wallTime(wall),
             status: half(40), attempts: half(44),
             at: WallTime(milliseconds: bytes.loadLittleEndian(at: 32, as: Int64.self)), detail: parts[3])
     }

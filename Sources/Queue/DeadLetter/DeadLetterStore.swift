@@ -113,10 +113,14 @@ extension DeadLetterStore {
 
 extension DeadLetterStore {
     /// Lists what there is, and removes what a run that was killed had not finished writing.
+    ///
+    /// What is there, and what is gone, is made durable first: cursors will count by it, and a run that was killed had
+    /// perhaps not.
     func load(_ report: inout RecoveryReport) {
         do throws(QueueError) {
             let names = try list(Self.folder)
             guard let names else { return }
+            try synchronise(["", Self.folder])
             folders.insert(Self.folder)
             for destination in names {
                 let path = Self.folder + "/" + destination
@@ -126,6 +130,7 @@ extension DeadLetterStore {
                 }
                 folders.insert(path)
                 do throws(QueueError) {
+                    try synchronise([path])
                     for text in try list(path) ?? [] { take(text, of: destination, &report) }
                 } catch {
                     unlisted?.insert(destination)

@@ -158,7 +158,7 @@ extension BatchHeader {
             recordBytes >= count * RecordLayout.headerSize, recordsOffset + recordBytes <= contextCopyOffset,
             contextCopyOffset - recordsOffset - recordBytes < Block.most,
             (1...SegmentName.maximumSequence - UInt64(count)).contains(first), number < 1 << 32,
-            durable <= number, age < Self.maximumAge, RecordLayout.wallTimes.contains(wall)
+            durable <= number, age < Self.maximumAge, RecordLayout.isWritten(wall)
         else { return nil }
     }
 

@@ -16,7 +16,7 @@ package enum RecordLayout {
     package static let headerSize = 48
     package static let noWallTime = Int64.min
     /// The years 0 to 9999, which is what a time is written for.
-    static let wallTimes =
+    private static let wallTimes =
         WallTime(milliseconds: -62_167_219_200_000)...WallTime(milliseconds: 253_402_300_799_999)
     package static let allDestinations: UInt32 = 0
     /// The bit of the mask that tells a hole.
@@ -31,6 +31,11 @@ package enum RecordLayout {
     static func wallTime(_ milliseconds: Int64) -> WallTime? {
         let time = WallTime(milliseconds: milliseconds)
         return wallTimes.contains(time) ? time : nil
+    }
+
+    /// True for what a queue writes for a time, which is `noWallTime` where there was none.
+    static func isWritten(_ time: WallTime) -> Bool {
+        time.milliseconds == noWallTime || wallTimes.contains(time)
     }
 
     /// What the checksums of a batch's records begin from.

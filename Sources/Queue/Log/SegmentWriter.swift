@@ -71,6 +71,7 @@ final class SegmentWriter {
         tail += context
         tail.appendZeros(contextSize - context.count)
         header.encode(over: &head, onto: &tail, seal: seal)
+        assert(BatchHeader(head, at: 0, segment: id, seal: seal) == header, "no reader takes what is written")
         try put(batch.records, tailStart: tailStart)
         offset += header.totalSize
         number += 1

@@ -54,7 +54,8 @@ extension ModelQueue {
         cursors.file = disk.names[.cursors]
         let cells = cursors.file.map { disk.cells($0) } ?? []
         for destination in 0..<QueueShape.destinations {
-            for log in 0..<QueueShape.logs where (0...1).contains(where: { isUsed(cells, destination, log, side: $0) }) {
+            for log in 0..<QueueShape.logs where (0...1).contains(where: { isUsed(cells, destination, log, side: $0) })
+            {
                 known.insert(destination)
             }
         }

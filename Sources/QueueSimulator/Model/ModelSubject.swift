@@ -61,7 +61,9 @@ final class ModelSubject: QueueUnderTest {
         let firsts = attempt { () throws(DiskError) in
             try queue.commit(batches.map { ($0.log, $0.posts.map { ($0.token, $0.deadline) }) })
         }
-        return (firsts ?? [:]).reduce(into: [:]) { $0[$1.key] = Accepted(first: $1.value, epoch: queue.logs[$1.key].epoch) }
+        return (firsts ?? [:]).reduce(into: [:]) {
+            $0[$1.key] = Accepted(first: $1.value, epoch: queue.logs[$1.key].epoch)
+        }
     }
 
     func read(_ destination: Int, _ log: Int, events: Int, at now: Int) -> [ReadItem] {

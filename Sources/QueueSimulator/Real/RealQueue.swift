@@ -54,6 +54,7 @@ final class RealQueue: QueueUnderTest {
         }
         if !disk.hasCrashed { disk.crashStep = nil }
         isFreshlyStarted = true
+        acceptedCounts = []
         return nil
     }
 
@@ -87,6 +88,7 @@ final class RealQueue: QueueUnderTest {
             return batch
         }
         let outcomes = queue.commit(&open, at: WallTime(milliseconds: 10_000), age: Self.age(now))
+        acceptedCounts = []
         var accepted: [Int: Accepted] = [:]
         for (index, outcome) in outcomes.enumerated() {
             guard case .committed(_, let epoch, let first, _) = outcome else { continue }
@@ -201,8 +203,15 @@ final class RealQueue: QueueUnderTest {
     }
 
     func accepted(_ log: Int) -> Int {
-        Int(queue.snapshot.logs.first { $0.name == Self.logNames[log] }?.accepted ?? 0)
+        if acceptedCounts.isEmpty {
+            let logs = queue.snapshot.logs
+            acceptedCounts = Self.logNames.map { name in Int(logs.first { $0.name == name }?.accepted ?? 0) }
+        }
+        return acceptedCounts[log]
     }
+
+    /// How many events each log has accepted; empty where that may have changed.
+    private var acceptedCounts: [Int] = []
 
     func oldest(_ log: Int) -> Int {
         Int(queue.snapshot.logs.first { $0.name == Self.logNames[log] }?.oldest ?? 1)

@@ -16,15 +16,16 @@ package struct QueueLife {
     private let subject: Subject
     private var plan: FaultPlan
 
-    /// The same seed gives the same life, with all faults that it happens to have.
-    package init(seed: UInt64, of subject: Subject) {
+    /// The same seed gives the same life, with all faults that it happens to have but for those named.
+    package init(seed: UInt64, of subject: Subject, without names: Set<String> = []) {
         self.seed = seed
         self.subject = subject
         var random = SplitMix64(seed: seed ^ 0x91A4)
         plan = FaultPlan()
         let hasErrors = random.next() % 3 > 0
         let hasDamage = random.next() % 3 > 0
-        plan.faults = Set(InjectedFault.allCases.filter { $0.damages ? hasDamage : hasErrors })
+        plan.faults = Set(
+            InjectedFault.allCases.filter { ($0.damages ? hasDamage : hasErrors) && !names.contains("\($0)") })
     }
 
     /// A life without faults but for the crashes, on a disk whose syncs do nothing.

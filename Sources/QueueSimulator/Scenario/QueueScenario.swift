@@ -43,7 +43,11 @@ final class QueueScenario<Subject: QueueUnderTest> {
         /// What becomes of its events once the collector has taken them.
         var fates: [(sequence: Int, fate: Fate)] {
             items.map { item in
-                if case .disposed(let fate) = item.content { (item.sequence, fate) } else { (item.sequence, .delivered) }
+                if case .disposed(let fate) = item.content {
+                    (item.sequence, fate)
+                } else {
+                    (item.sequence, .delivered)
+                }
             }
         }
     }
@@ -105,7 +109,7 @@ final class QueueScenario<Subject: QueueUnderTest> {
         for (log, range) in queue.takeNamed() { truth.named[log].append(range) }
         for move in queue.takeMoves() {
             note("  \(move)")
-            try truth.follow(move, now: now)
+            try truth.follow(move, queue, now: now)
         }
         if !queue.hasCrashed { try truth.adopt(queue) }
     }

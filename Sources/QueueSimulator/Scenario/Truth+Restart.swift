@@ -85,7 +85,8 @@ extension Truth {
         guard var account = accounts[pair] else { return }
         if evictable.contains(pair.log), let found = queue.cursor(pair.destination, pair.log), found.low > account.low {
             // The crash came after the cursors were durable and before the queue could tell.
-            for _ in account.low..<found.low { try add(.evicted, to: &account, pair, now: now) }
+            let count = Int(found.ledger.evicted) - Int(account.ledger.evicted)
+            try add(.evicted, count, upTo: found.low, to: &account, pair, queue, now: now)
         }
         guard let found = queue.cursor(pair.destination, pair.log) else {
             let mayBeGone = acknowledged[pair.log].isEmpty || slotsDamaged || !account.isDurable
@@ -116,6 +117,8 @@ extension Truth {
             account.durableLow = found.low
         }
         accounts[pair] = account
+        // What was passed over before may be sent now.
+        newestSent[pair] = min(newestSent[pair] ?? 0, found.low - 1)
         let letters = queue.letters(pair.destination, pair.log).count { $0 < found.low }
         let dead = Int(found.ledger.dead)
         try require(dead <= letters, .lost, "\(pair): \(dead) dead, \(letters) letters")

@@ -193,19 +193,51 @@ extension Truth {
     }
 
     /// A cursor moved by itself.
-    mutating func follow(_ move: Move, now: Int) throws(Violation) {
+    mutating func follow(_ move: Move, _ queue: some QueueUnderTest, now: Int) throws(Violation) {
         let pair = Pair(destination: move.destination, log: move.log)
         guard var account = accounts[pair] else { return }
         try require(
-            move.low == account.low + move.count, "\(pair) moved by \(move.count) from \(account.low) to \(move.low)")
-        for _ in 0..<move.count {
-            if move.fate == .quarantined { try lose(Place(log: move.log, sequence: account.low)) }
-            try add(move.fate, to: &account, pair, now: now)
+            move.low >= account.low + move.count,
+            "\(pair) moved by \(move.count) from \(account.low) to \(move.low)")
+        if move.fate == .quarantined {
+            for sequence in account.low..<move.low { try lose(Place(log: move.log, sequence: sequence)) }
         }
+        try add(move.fate, move.count, upTo: move.low, to: &account, pair, queue, now: now)
         accounts[pair] = account
     }
 
-    func add(_ fate: Fate, to account: inout Account, _ pair: Pair, now: Int) throws(Violation) {
+    /// Counts events up to `low` as disposed of by the queue itself.
+    ///
+    /// One that has a letter counts as dead whatever the queue meant to do with it; of those that are evicted, which
+    /// are `count`, one that was purged counts as that, and one that an operator asked to purge may.
+    func add(
+        _ fate: Fate, _ count: Int, upTo low: Int, to account: inout Account, _ pair: Pair,
+        _ queue: some QueueUnderTest, now: Int
+    ) throws(Violation) {
+        let sequences = account.low..<low
+        let mayBeDead = sequences.contains { lettersAsked.contains(Delivery(pair: pair, sequence: $0)) }
+        let dead = mayBeDead ? queue.letters(pair.destination, pair.log) : []
+        var holes = Set<Int>()
+        if fate == .evicted {
+            let asked = sequences.filter { !dead.contains($0) && isIn(purgeAsked, pair.log, $0) }
+            let sure = asked.filter { isIn(purged, pair.log, $0) }
+            let due = sequences.count { !dead.contains($0) } - count
+            holes = Set((sure + asked.filter { !sure.contains($0) }).prefix(due))
+            try require(
+                holes.count == due && due >= sure.count,
+                "\(pair): \(count) of \(sequences) are evicted, of which \(sure) to \(asked) are purged")
+        }
+        for sequence in sequences {
+            let fate = dead.contains(sequence) ? .dead : holes.contains(sequence) ? .purged : fate
+            try add(fate, to: &account, pair, now: now)
+        }
+    }
+
+    private func isIn(_ places: Set<Place>, _ log: Int, _ sequence: Int) -> Bool {
+        places.contains(Place(log: log, sequence: sequence))
+    }
+
+    private func add(_ fate: Fate, to account: inout Account, _ pair: Pair, now: Int) throws(Violation) {
         let isJustified = isJustified(fate, pair, account.low, now: now)
         try require(isJustified, "\(pair): \(account.low) counts as \(fate) without a reason")
         account.fates.append(fate)
@@ -262,7 +294,7 @@ extension Truth {
 
     /// Counts letters of purged events as purged, the oldest first, until the ledger at a place is as it was found.
     func drop(_ pair: Pair, _ account: inout Account, until ledger: Ledger, at low: Int) {
-        guard account.ledger(at: low) != ledger, !lettersDropped.isEmpty else { return }
+        guard !lettersDropped.isEmpty, low >= account.base.low, account.ledger(at: low) != ledger else { return }
         for index in account.fates.indices.prefix(low - account.base.low) where account.fates[index] == .dead {
             let delivery = Delivery(pair: pair, sequence: account.base.low + index)
             guard lettersDropped.contains(delivery) else { continue }

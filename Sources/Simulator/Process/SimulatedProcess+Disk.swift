@@ -44,10 +44,12 @@ extension SimulatedProcess {
             cursorsFail = queue.cursorsFailing
             reply(.cursors(areDurable: !cursorsFail))
         }
+        world.spendDiskTime()
         if !diskWaiting.isEmpty || !diskReads.isEmpty { return planDisk(after: world.diskDelay()) }
         let next = queue.housekeep(at: world.now, age: age)
         guard !world.endsByDisk() else { return }
         tellMoves()
+        world.spendDiskTime()
         if let next { planDisk(after: max(next - world.now, world.diskDelay())) }
     }
 
@@ -92,7 +94,7 @@ extension SimulatedProcess {
 
     /// Tells the loop's thread; one after the other.
     private func reply(_ event: CoordinatorEvent) {
-        let at = max(lastReply, world.now + world.span(.zero ... .milliseconds(1)))
+        let at = max(lastReply, world.now + world.disk.elapsed + world.span(.zero ... .milliseconds(1)))
         lastReply = at
         world.plan(life, after: at - world.now) { $0.tell(event) }
     }

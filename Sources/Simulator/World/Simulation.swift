@@ -85,6 +85,8 @@ package final class Simulation {
         promise = Promise(settings, tracing: tracing)
         promise.simulation = self
         disk.ignoresSyncs = ignoringSyncs
+        var slowness = SplitMix64(seed: seed ^ 0x1A7E)
+        if slowness.next() % 4 == 0 { disk.latency = .zero ... .milliseconds(Int64(slowness.next() % 400)) }
     }
 
     /// The last things that happened; empty without tracing.
@@ -177,6 +179,14 @@ package final class Simulation {
         return diskHangsUntil > now ? diskHangsUntil - now + delay : delay
     }
 
+    /// The disk's thread is busy for as long as its calls have taken.
+    func spendDiskTime() {
+        let spent = disk.takeElapsed()
+        guard spent > .zero else { return }
+        diskHangsUntil = max(diskHangsUntil, now + spent)
+        promise.diskIsWrong(until: diskHangsUntil)
+    }
+
     private func heal() {
         isHealed = true
         promise.note("healed")
@@ -186,6 +196,7 @@ package final class Simulation {
         disk.failingWrites = 0
         disk.crashStep = nil
         disk.capacity = 1 << 40
+        disk.latency = nil
         diskHangsUntil = now
         networkChanged()
     }

@@ -4,10 +4,11 @@ struct Manifest {
     private(set) var modules: [String: [String]] = [:]
     /// Targets in other languages.
     private(set) var others: [String] = []
-    /// Test targets, and fuzzers.
+    /// Test targets, and programs that only tests use.
     private(set) var tests: [String] = []
 
     init(_ text: String) {
+        let testsFolder = "Tests/"
         let code = Code(text)
         for word in code.words where word.after == UInt8(ascii: "(") {
             let strings = Self.strings(text, code.text, from: word.range.upperBound)
@@ -15,8 +16,13 @@ struct Manifest {
             let isMember = word.before == UInt8(ascii: ".")
             switch word.text {
             case "module" where !isMember: modules[name] = Array(strings.dropFirst())
-            case "executableTarget": modules[name] = Array(strings.dropFirst())
-            case "tests" where !isMember, "fuzzer" where !isMember: tests.append(name)
+            case "executableTarget":
+                if let path = strings.first(where: { $0.hasPrefix(testsFolder) }) {
+                    tests.append(String(path.dropFirst(testsFolder.count)))
+                } else {
+                    modules[name] = Array(strings.dropFirst())
+                }
+            case "tests" where !isMember: tests.append(name)
             case "target" where isMember, "systemLibrary": others.append(name)
             default: break
             }
