@@ -2,9 +2,6 @@ internal import Bytes
 internal import Posix
 
 extension Queue {
-    /// So many segments before the one that holds an event are looked at for copies, and more where there was one.
-    private static let earlierCopies = 2
-
     /// Takes everything out of a log, its dead letters as well; it is gone from the disk when this returns.
     ///
     /// Counts it as purged; how many events some destination still had. What was delivered before may be gone or not.
@@ -17,6 +14,7 @@ extension Queue {
         let keys = deadLetters.keys.filter { $0.log == name }
         let letters = keys.flatMap { deadLetters.names(of: $0) { _, _ in true } }.sorted()
         let events = log.last + 1 - low + UInt64(Set(letters.map(\.sequence).filter { $0 < low }).count)
+        try deadLetters.synchroniseFolders()
         _ = try remove(letters)
         for (key, cursor) in cursors.sorted(by: { $0.key.destination < $1.key.destination }) where key.log == name {
             guard cursor.state.low <= log.last else { continue }
@@ -65,19 +63,15 @@ extension Queue {
     /// - Throws: `failed`; then some may be gone, and the next call goes on.
     package func purge(ids: [EventID]) throws(QueueError) -> UInt64 {
         try completeStart()
+        try deadLetters.synchroniseFolders()
         var purged: Set<EventID> = []
         for log in logsInOrder {
             let wanted = Set(ids).filter { $0.sequence >= 1 && $0.sequence <= log.last }
             guard !wanted.isEmpty else { continue }
             makeHoles(of: wanted, inKeptOf: log)
             var holes: Set<EventID> = []
-            var due = segments(of: log, holding: wanted)
-            while let index = due.popLast() {
-                let rewrite = try rewrite(index, of: log, without: wanted)
-                holes.formUnion(rewrite.holes)
-                // Each start commits the newest events again, so that there may be a row of copies.
-                let mayBeCopy = rewrite.isEmpty || !rewrite.holes.isEmpty
-                if mayBeCopy, index > 0, due.last != index - 1 { due.append(index - 1) }
+            for index in try segments(of: log, holding: wanted) {
+                holes.formUnion(try rewrite(index, of: log, without: wanted))
             }
             if !holes.isEmpty {
                 // Also where an earlier call failed after it had made them.
@@ -94,10 +88,24 @@ extension Queue {
         return UInt64(purged.count)
     }
 
-    /// Indices of the segments in which the events may be, in order, but for those before in which their copies may be.
-    private func segments(of log: LogState, holding ids: Set<EventID>) -> [Int] {
-        let newest = ids.compactMap { log.index(holding: $0.sequence) }
-        return Set(newest.flatMap { max(0, $0 - Self.earlierCopies)...$0 }).sorted()
+    /// Indices of the segments in which the events may be, the newest first.
+    ///
+    /// From the newest that may hold one back to the first of which the next one's header says that it ends before: each
+    /// start commits the newest events again, so that there may be a row of copies, some of them not whole, and a commit
+    /// that failed leaves behind that end what a later segment has.
+    private func segments(of log: LogState, holding ids: Set<EventID>) throws(QueueError) -> [Int] {
+        var found: Set<Int> = []
+        for id in ids {
+            guard var index = log.index(holding: id.sequence) else { continue }
+            found.insert(index)
+            while index > 0 {
+                let previous = try header(of: log, index)?.previous
+                index -= 1
+                found.insert(index)
+                if let previous, previous.segment == log.segments[index].name.id, previous.last < id.sequence { break }
+            }
+        }
+        return found.sorted(by: >)
     }
 
     /// Batches that may be committed again must not bring the events back.
@@ -113,10 +121,10 @@ extension Queue {
         }
     }
 
-    /// Rewrites a segment where it holds one of the events.
+    /// Rewrites a segment where it holds one of the events; returns those that are holes in it then.
     private func rewrite(
         _ index: Int, of log: LogState, without ids: Set<EventID>
-    ) throws(QueueError) -> SegmentRewrite {
+    ) throws(QueueError) -> Set<EventID> {
         let segment = log.segments[index].name
         let path = log.path(of: segment)
         let validLength = try validLength(of: index, in: log)
@@ -129,7 +137,7 @@ extension Queue {
             return try SegmentRewrite(
                 window, segment, seal: identity.seal, size: size, validLength: validLength, events: ids)
         }
-        guard !rewrite.patches.isEmpty else { return rewrite }
+        guard !rewrite.patches.isEmpty else { return rewrite.holes }
         if try roomToGrow(log.name) < size { for log in logsInOrder where log.spare != nil { dropSpare(of: log) } }
         for patch in rewrite.patches { try quarantine.remove(log.name, segment: segment.id, in: patch.range) }
         letGo(of: [segment.id], in: log)
@@ -147,7 +155,7 @@ extension Queue {
             throw error
         }
         try attempt(.synchronise, log.folder) { () throws(Errno) in try storage.synchroniseDirectory(log.folder) }
-        return rewrite
+        return rewrite.holes
     }
 
     /// How far a segment was acknowledged, as the next one's header or the log itself says; nil where neither does.

@@ -249,6 +249,31 @@ import Time
         #expect(try bench.drain(to: "main").events.count == 2)
     }
 
+    /// That a letter is gone may not be durable yet, where the run that removed it ended before.
+    @Test(arguments: [true, false]) func aLetterThatWasRemovedDoesNotComeBack(byID: Bool) throws {
+        for seed in UInt64(1)...6 {
+            let storage = MemoryStorage()
+            let bench = try Bench(storage)
+            bench.commit(batches: [3])
+            let id = try bench.id(1)
+            let letter = try bench.letter(1)
+            try bench.queue.bury([letter])
+            bench.queue.settle(destination: "main", log: .normal, [Disposition(.dead, 1...1)])
+            try bench.queue.synchroniseCursors()
+            storage.fault = { $0 == .synchroniseDirectory("dead/main") ? .io : nil }
+            #expect(throws: QueueError.self) { try bench.queue.drop([letter.name]) }
+            storage.fault = nil
+            try bench.restart(clean: false)
+            _ = byID ? try bench.queue.purge(id: id) : try bench.queue.purge(log: .normal)
+            var random = SplitMix64(seed: seed)
+            storage.crash(&random)
+            try bench.restart(clean: false)
+            let event = try #require(bench.accepted[.normal]?[1])
+            #expect(files(storage, holding: event) == [], "seed \(seed)")
+            bench.checkSums()
+        }
+    }
+
     /// The power goes at each call to the disk in turn.
     @Test func aCrashLeavesTheOldOrTheNew() throws {
         for byID in [true, false] {

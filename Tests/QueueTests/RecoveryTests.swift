@@ -70,6 +70,33 @@ import Time
         #expect(try bench.drain(to: "c").ids == after.ids, "chunks end where another start's ids begin")
     }
 
+    /// Starts that are cut off leave copies of the newest events that are not whole, as many as there were of them.
+    @Test(arguments: 0...4) func copiesThatAreNotWholeHideNothing(empty: Int) throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<2 { bench.commit(batches: [2]) }
+        let ids = try [UInt64(3), 4].map { try bench.id($0) }
+        for start in 0...empty {
+            // The last of them comes as far as the first batch.
+            var left = start == empty ? 1 : 0
+            storage.fault = { call in
+                if case .write(let path, _) = call, path.hasSuffix(".segment") { left -= 1 }
+                return left < 0 ? .io : nil
+            }
+            try bench.restart(clean: false)
+            storage.fault = nil
+        }
+        try bench.restart(clean: false)
+        #expect(bench.queue.snapshot.logs.first?.accepted == 4)
+        #expect(try bench.queue.purge(id: ids[0]) == 1)
+        let event = try #require(bench.accepted[.normal]?[3])
+        #expect(!storage.files.contains { $0.value.bytes.holds(event) })
+        let delivery = try bench.drain()
+        #expect(delivery.events == bench.accepted[.normal]?.filter { $0.key != 3 })
+        #expect(delivery.purged == [3] && delivery.quarantined.isEmpty)
+        #expect(delivery.ids[4] == ids[1])
+    }
+
     @Test func startsInARowDoNotPileUp() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)

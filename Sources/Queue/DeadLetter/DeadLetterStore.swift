@@ -248,6 +248,11 @@ extension DeadLetterStore {
         failed.removeAll()
     }
 
+    /// Makes durable what an earlier run, perhaps killed before it could, has removed.
+    func synchroniseFolders() throws(QueueError) {
+        try synchronise(folders.filter { $0 != Self.folder }.sorted())
+    }
+
     func synchronise(_ folders: [String]) throws(QueueError) {
         for folder in folders {
             try storage.attempt(.synchronise, folder) { () throws(Errno) in try storage.synchroniseDirectory(folder) }

@@ -18,8 +18,6 @@ struct SegmentRewrite {
     private(set) var patches: [Patch] = []
     /// The events that are holes then, those that were before among them.
     private(set) var holes: Set<EventID> = []
-    /// True where the segment has no batch that can be read.
-    private(set) var isEmpty = true
 
     private let window: SegmentWindow
     private let segment: UInt64
@@ -48,7 +46,6 @@ struct SegmentRewrite {
             let header = found.header
             epochs = epochs.prefix(1) + [header.epoch]
             lastEnd = found.end
-            isEmpty = false
             if header.first > found.expected.sequence {
                 try makeHoles(
                     of: events,
