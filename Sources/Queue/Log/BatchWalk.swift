@@ -26,8 +26,8 @@ struct BatchPlace {
 
 /// Finds the batches of a segment in order, over whatever damage lies between them.
 ///
-/// A length counts only from a header or trailer whose checksum and place are right and whose numbers can follow those before it
-/// within the bytes between; without one the walk goes on block by block.
+/// A length counts only from a header or trailer whose checksum and place are right and whose numbers can follow those
+/// before it within the bytes between; without one the walk goes on block by block.
 struct BatchWalk {
     let window: SegmentWindow
     let segment: UInt64
