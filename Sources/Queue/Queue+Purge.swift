@@ -90,9 +90,9 @@ extension Queue {
 
     /// Indices of the segments in which the events may be, the newest first.
     ///
-    /// From the newest that may hold one back to the first of which the next one's header says that it ends before: each
-    /// start commits the newest events again, so that there may be a row of copies, some of them not whole, and a commit
-    /// that failed leaves behind that end what a later segment has.
+    /// From the newest that may hold one back to the first of which the next one's header says that it ends before:
+    /// each start commits the newest events again, so that there may be a row of copies, some of them not whole, and a
+    /// commit that failed leaves behind that end what a later segment has.
     private func segments(of log: LogState, holding ids: Set<EventID>) throws(QueueError) -> [Int] {
         var found: Set<Int> = []
         for id in ids {

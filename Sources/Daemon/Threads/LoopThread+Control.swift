@@ -10,7 +10,10 @@ extension LoopThread: ControlDelegate {
     var isAlive: Bool { pulse.isAlive(at: Clock.now) }
 
     /// Events that the destination furthest behind still has to get.
-    var queuedEvents: UInt64 { snapshot.cursors.map(\.queued).max() ?? 0 }
+    var queuedEvents: UInt64 {
+        let queued = snapshot.cursors.map { ($0.destination, $0.queued) }
+        return Dictionary(queued, uniquingKeysWith: +).values.max() ?? 0
+    }
 
     var isReady: Bool { !isStopping && coordinator.admission.refusal == nil && snapshot.storage == .good }
 

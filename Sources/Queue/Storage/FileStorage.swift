@@ -15,11 +15,12 @@ package final class FileStorage: Storage {
     }
 
     package func open(_ path: String, _ mode: StorageMode) throws(Errno) -> any StorageFile {
+        // Not blocking: a FIFO in a file's place would hold up the thread until somebody opens its other end.
         let options: OpenOptions
         switch mode {
-        case .readOnly: options = [.readOnly, .noFollow]
-        case .readWrite: options = [.readWrite, .noFollow]
-        case .create: options = [.readWrite, .create, .noFollow]
+        case .readOnly: options = [.readOnly, .noFollow, .nonBlocking]
+        case .readWrite: options = [.readWrite, .noFollow, .nonBlocking]
+        case .create: options = [.readWrite, .create, .noFollow, .nonBlocking]
         case .createNew: options = [.readWrite, .create, .exclusive, .noFollow]
         }
         let descriptor = try FileDescriptor.open(full(path), options)
