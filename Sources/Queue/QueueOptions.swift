@@ -32,9 +32,9 @@ package struct QueueOptions: Sendable {
         case percent(UInt64)
     }
 
-    /// Settings for a size, with segments of a 64th of it, held between 64 KiB and 64 MiB, the first of each start 64 KiB.
+    /// Settings for a size, with segments of a 64th of it, held between 64 KiB and 64 MiB.
     ///
-    /// That one is short because a machine that is offline may be started many times for a few events each.
+    /// The first of each start has 64 KiB: a machine that is offline may be started many times for a few events each.
     ///
     /// An empty queue keeps up to three segments of each log, which must leave room for events.
     package init(maximumBytes: UInt64 = 512 << 20, keepFree: KeepFree = .percent(5), block: Int? = nil) {
