@@ -66,14 +66,13 @@ extension Queue {
         return true
     }
 
-    /// What becomes of events of the oldest segment that are given up; only where it has holes it is read.
+    /// What becomes of events of the oldest segment that are given up; it is read only where it may have holes.
     private func dispositions(givingUp sequences: ClosedRange<UInt64>, of log: LogState) -> [Disposition] {
         var all: [Disposition] = []
         var next = sequences.lowerBound
-        let hasHoles = (try? header(of: log, 0)).map { $0.holes > 0 } ?? false
-        while hasHoles, next <= sequences.upperBound {
-            var builder = ChunkBuilder(limit: SegmentWindow.step, expiry: .never, buried: [])
-            try? fill(&builder, log, 0, from: next, through: sequences.upperBound, limit: builder.limit)
+        let mayHaveHoles = (try? header(of: log, 0)).map { $0.holes > 0 } ?? true
+        while mayHaveHoles, next <= sequences.upperBound {
+            let builder = content(ofOldestIn: log, from: next, through: sequences.upperBound)
             let purged = builder.disposed.filter { $0.kind == .purged }
             let ends = [builder.records.last?.sequence, builder.disposed.last?.sequences.upperBound].compactMap { $0 }
             guard let end = ends.max(), end >= next else { break }
@@ -87,6 +86,21 @@ extension Queue {
         }
         if next <= sequences.upperBound { all.extend(.evicted, next...sequences.upperBound) }
         return all
+    }
+}
+
+extension Queue {
+    /// Events of a log's oldest segment, as far as one read goes; a failing disk is asked until it counts as damaged.
+    private func content(ofOldestIn log: LogState, from first: UInt64, through last: UInt64) -> ChunkBuilder {
+        var builder = ChunkBuilder(limit: SegmentWindow.step, expiry: .never)
+        for _ in 0...Self.triesBeforeDamage {
+            builder = ChunkBuilder(limit: SegmentWindow.step, expiry: .never)
+            do throws(QueueError) {
+                try fill(&builder, log, 0, from: first, through: last, limit: builder.limit)
+                break
+            } catch {}
+        }
+        return builder
     }
 }
 

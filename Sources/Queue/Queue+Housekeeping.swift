@@ -98,16 +98,15 @@ extension Queue {
         return low > log.end(of: index) && low > lastAcknowledged(in: index, of: log)
     }
 
-    /// The last of the segments that hold events of the oldest one again, and none that somebody waits for.
+    /// The last of the segments that hold nothing but events of the oldest one again, which nobody waits for.
     private func lastCopy(ofOldestIn log: LogState) -> Int {
         let low = leastLow(in: log.name) ?? 0
-        var last = lastAcknowledged(in: 0, of: log)
+        let last = lastAcknowledged(in: 0, of: log)
         var index = 0
-        while index + 1 < log.segments.count, log.segments[index + 1].name.first <= last,
-            isPassed(index + 1, of: log, below: low)
+        while index + 1 < log.segments.count, log.end(of: index + 1) <= last, isPassed(index + 1, of: log, below: low),
+            lastAcknowledged(in: index + 1, of: log) <= last
         {
             index += 1
-            last = max(last, lastAcknowledged(in: index, of: log))
         }
         return index
     }

@@ -142,7 +142,7 @@ extension Queue {
     /// Finds the newest event, in the newest segment that has one.
     private func recoverTail(_ log: LogState) throws(QueueError) {
         var known: UInt64?
-        var tail: Tail?
+        var tails: [Tail] = []
         var damages: [(damage: RecoveryReport.Damage, file: any StorageFile)] = []
         for segment in log.segments.reversed() {
             let scanned = try scan(segment, of: log)
@@ -155,7 +155,7 @@ extension Queue {
             recovery.keyed += scan.keyed
             guard let wall = scan.wall else { continue }
             recovery.resume(age: scan.age, lastCommit: wall)
-            tail = scanned
+            tails.append(scanned)
             break
         }
         if let known { leaveStrays(of: log, beyond: known) }
@@ -163,10 +163,15 @@ extension Queue {
         for (damage, file) in damages where log.segments.contains(where: { $0.name.id == damage.segment }) {
             report(damage, in: file)
         }
-        guard let tail else { return }
+        guard let newest = tails.first else { return }
         log.tip = SegmentHeader.Previous(
-            segment: tail.segment.name.id, validLength: tail.scan.validEnd, last: log.last)
-        try keep(tail, of: log)
+            segment: newest.segment.name.id, validLength: newest.scan.validEnd, last: log.last)
+        for segment in log.segments.reversed() where segment.name.id < newest.segment.name.id {
+            guard tails.last?.isCutOff ?? false else { break }
+            let scanned = try scan(segment, of: log)
+            if scanned.scan.wall != nil { tails.append(scanned) }
+        }
+        try keep(tails, of: log)
     }
 
     private func scan(_ segment: LogState.Segment, of log: LogState) throws(QueueError) -> Tail {

@@ -98,6 +98,23 @@ import Time
         }
     }
 
+    @Test func aLetterThatAKilledRunLeftIsDurableOnceItCounts() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        bench.commit(batches: [2])
+        var isKilled = false
+        storage.fault = { call in
+            guard !isKilled else { return .io }
+            if case .rename(_, let path) = call, path.hasSuffix(".letter") { isKilled = true }
+            return nil
+        }
+        #expect(throws: QueueError.self) { try bench.queue.bury([bench.letter(1)]) }
+        storage.fault = nil
+        try bench.restart(clean: false)
+        #expect(bench.queue.deadLetters(limit: 9).count == 1)
+        #expect(storage.durableFiles.keys.contains { $0.hasSuffix(".letter") })
+    }
+
     @Test func aDroppedLetterIsPurgedOnce() throws {
         try sweep { bench, done in
             done = Int(try bench.queue.drop([name(1), name(3)]))

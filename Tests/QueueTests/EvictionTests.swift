@@ -56,6 +56,20 @@ import Time
         #expect(rest.quarantined.isEmpty)
     }
 
+    @Test func whatWasPurgedBeforeAStartIsNotEvicted() throws {
+        let bench = try Bench(MemoryStorage(), Self.options, destinations: ["a"])
+        bench.commit(batches: [3])
+        let id = try #require(try bench.queue.read(.normal, for: "a", from: 1, limit: 9_000, age: 0)).epoch
+        #expect(try bench.queue.purge(id: EventID(epoch: id, sequence: 2)) == 1)
+        try bench.restart(clean: false)
+        _ = try bench.drain(to: "a")
+        // Only the copy that the start has made is left.
+        bench.housekeep()
+        bench.queue.use(destinations: ["a", "b"])
+        while ledger(bench, .normal, "b").evicted == 0 { #expect(isTaken(bench.commit(batches: [8], length: 4_000))) }
+        #expect(ledger(bench, .normal, "b").purged == 1)
+    }
+
     @Test func theLeastUrgentGoesFirst() throws {
         let bench = try Bench(MemoryStorage(), Self.options)
         let logs: [LogName] = [.urgent, .normal, .bulk, .consent("ads")]

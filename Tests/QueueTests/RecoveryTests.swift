@@ -97,6 +97,76 @@ import Time
         #expect(delivery.ids[4] == ids[1])
     }
 
+    @Test func aRowOfCopiesThatWereCutOffCostsNothing() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        bench.commit(batches: [1])
+        bench.commit(batches: [1])
+        bench.commit(batches: [1])
+        let old = try #require(storage.files[try bench.onlySegment])
+        var copies: [(path: String, node: MemoryStorage.Node)] = []
+        for _ in 0..<4 {
+            try bench.restart(clean: false)
+            let path = try bench.onlySegment
+            copies.append((path, try #require(storage.files[path])))
+        }
+        // The unlinking of the copies was not durable, nor was what each start wrote, but for the last event.
+        for (path, node) in copies {
+            storage.files[path] = node
+            eraseBatch(node, 0)
+        }
+        eraseBatch(old, 2)
+        try bench.restart(clean: false)
+        let delivery = try bench.drain()
+        #expect(delivery.events == bench.accepted[.normal])
+        #expect(delivery.quarantined.isEmpty)
+    }
+
+    @Test func aCopyThatALaterOnePassedOverIsLookedAt() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        bench.commit(batches: [1])
+        bench.commit(batches: [1])
+        bench.commit(batches: [1])
+        let old = try bench.onlySegment
+        // The first start makes durable what the run before only had in memory; the second one is cut off.
+        try bench.restart(clean: false)
+        let path = try bench.onlySegment
+        let copy = try #require(storage.files[path])
+        try erase(storage, old, 8_192..<16_384)
+        try bench.restart(clean: false)
+        eraseBatch(try #require(storage.files[try bench.onlySegment]), 0)
+        storage.files[path] = copy
+        try bench.restart(clean: false)
+        let delivery = try bench.drain()
+        #expect(delivery.events == bench.accepted[.normal])
+        #expect(delivery.quarantined.isEmpty)
+    }
+
+    @Test func aCopyThatWasCutOffGoesBeforeItsOriginal() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        bench.commit(batches: [1])
+        bench.commit(batches: [1])
+        let old = try bench.onlySegment
+        try bench.restart(clean: false)
+        let copy = try bench.onlySegment
+        eraseBatch(try #require(storage.files[old]), 1)
+        eraseBatch(try #require(storage.files[copy]), 0)
+        try bench.restart(clean: false)
+        #expect(try bench.drain().events == bench.accepted[.normal])
+        storage.calls.removeAll()
+        bench.housekeep()
+        #expect(storage.calls.filter { [.unlink(old), .unlink(copy)].contains($0) } == [.unlink(copy), .unlink(old)])
+    }
+
+    /// Has a batch of a page, by its place in a segment, never have come to the disk.
+    private func eraseBatch(_ node: MemoryStorage.Node, _ place: Int) {
+        let range = (place + 1) * 4_096..<(place + 2) * 4_096
+        #expect(node.bytes[range].contains { $0 != 0 })
+        node.bytes.replaceSubrange(range, with: [UInt8](repeating: 0, count: range.count))
+    }
+
     @Test func startsInARowDoNotPileUp() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)

@@ -35,8 +35,9 @@ final class LogState {
     var mustCommitAgain = false
     /// The first event of which a start has yet to make sure that it is durable.
     var unconfirmed: UInt64?
-    /// The header of the newest segment, where an earlier one and `kept` have all that it has.
-    var copy: SegmentHeader?
+    /// Segments that are not needed once `kept` is durable in a new one, and what that one continues if not `tip`.
+    var copies: [SegmentName] = []
+    var original: SegmentHeader.Previous?
     /// Where readers stand.
     var places = ReadPlaces()
     /// The newest failed read: of which event, and how many times in a row.

@@ -220,7 +220,12 @@ extension Truth {
         var holes = Set<Int>()
         if fate == .evicted {
             let asked = sequences.filter { !dead.contains($0) && isIn(purgeAsked, pair.log, $0) }
-            let sure = asked.filter { isIn(purged, pair.log, $0) }
+            // A hole that is damaged cannot be told from an event.
+            let sure = asked.filter { sequence in
+                let posted = acknowledged[pair.log][sequence]
+                let place = Place(log: pair.log, sequence: sequence)
+                return purged.contains(place) && !(posted.map { explains(place, $0) } ?? true)
+            }
             let due = sequences.count { !dead.contains($0) } - count
             holes = Set((sure + asked.filter { !sure.contains($0) }).prefix(due))
             try require(
