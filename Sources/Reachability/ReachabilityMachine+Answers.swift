@@ -53,14 +53,12 @@ extension ReachabilityMachine {
         schedule.turnOn(at: now)
     }
 
+    /// What a check found was told before; one that was given up, as its path was lost, found nothing.
     mutating func checkEnded(at now: Instant, _ effects: inout [ReachabilityEffect]) {
         checkBegan = nil
         let wasStale = checkIsStale
         checkIsStale = false
-        guard wasStale, state != .reachable, pathIsThere else {
-            firstCheckEnded = true
-            return
-        }
+        guard wasStale, state != .reachable, pathIsThere else { return }
         check(at: now, onTrigger: false, &effects)
     }
 
@@ -91,6 +89,7 @@ extension ReachabilityMachine {
         }
         guard schedule.take(at: now) else { return }
         if let checkBegan, now - checkBegan >= settings.checkLimit {
+            firstCheckEnded = true
             checkEnded(at: now, &effects)
         }
         checkIsDue = settings.checks

@@ -218,6 +218,19 @@ struct MachineTests {
         #expect(rig.checks().count > 5)
     }
 
+    @Test func aCheckThatIsGivenUpIsNotTheFirst() {
+        var machine = ReachabilityMachine(
+            settings: ReachabilitySettings(), seed: 1, now: Instant(nanoseconds: 0))
+        _ = machine.handle(.path(usable()), at: Instant(nanoseconds: 0))
+        #expect(machine.handle(.path(noRoute), at: .init(nanoseconds: 1)).contains(.pathLost(givingUpRequest: false)))
+        _ = machine.handle(.checkEnded, at: Instant(nanoseconds: 1))
+        #expect(machine.connectivity == .unknown, "nothing is known yet, and the loss may be a flap")
+        _ = machine.handle(.path(usable()), at: Instant(nanoseconds: 1_000_000_000))
+        #expect(machine.connectivity == .unknown)
+        _ = machine.handle(.failed(.refused, "connection refused"), at: Instant(nanoseconds: 1_100_000_000))
+        #expect(machine.connectivity == .closed)
+    }
+
     @Test func aCheckOfAnEarlierPathIsFollowedByOneOfTheNew() {
         var rig = Rig(usable(), .silent)
         rig.run(to: 2)
