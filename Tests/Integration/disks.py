@@ -22,6 +22,20 @@ def run(*command):
     return done.stdout.strip()
 
 
+def unmount(path):
+    """Unmounts it once nothing holds it any more; another mount namespace with a copy of all mounts holds it, too."""
+    def what():
+        ours, holders = os.stat("/proc/self/ns/mnt").st_ino, []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                mounts = open(f"/proc/{pid}/mountinfo").read()
+                if os.stat(f"/proc/{pid}/ns/mnt").st_ino != ours and os.path.dirname(path) in mounts:
+                    holders.append(f"{pid} {open(f'/proc/{pid}/comm').read().strip()}")
+        return f"{path} unmounts; other namespaces that have a copy: {holders}"
+
+    until(lambda: subprocess.run(["umount", path], capture_output=True).returncode == 0, 60, what)
+
+
 class Disk:
     """A file system on an image in memory, or a tmpfs; `mount` is where it is mounted, `queue` a folder in it."""
 
@@ -63,7 +77,7 @@ class Disk:
             run("mount", *options, self.device, self.mount)
 
     def detach_file_system(self):
-        until(lambda: subprocess.run(["umount", self.mount], capture_output=True).returncode == 0, 10, "it unmounts")
+        unmount(self.mount)
 
     def remount(self):
         """Unmounts and mounts it, which replays what its journal has."""
@@ -121,10 +135,7 @@ class Disk:
         self.thaw()
         self.detach_file_system()
         self.detach()
-        self.detach_memory()
-
-    def detach_memory(self):
-        until(lambda: subprocess.run(["umount", self.memory], capture_output=True).returncode == 0, 10, "memory goes")
+        unmount(self.memory)
 
 
 class ServedDisk(Disk):

@@ -22,14 +22,14 @@ UPLINKCTL = os.path.join(BIN, "uplinkctl")
 
 
 def until(ready, seconds, what):
-    """Waits until `ready` gives something true and returns it."""
+    """Waits until `ready` gives something true and returns it; `what` is words, or what gives them once it is late."""
     deadline = time.monotonic() + seconds
     while True:
         value = ready()
         if value:
             return value
         if time.monotonic() > deadline:
-            raise AssertionError(f"within {seconds} s: {what}")
+            raise AssertionError(f"within {seconds} s: {what() if callable(what) else what}")
         time.sleep(0.01)
 
 

@@ -87,8 +87,7 @@ def main(queue):
                     events.setdefault(sequence, (epoch, event))
             least, after = min(least, first), head
         for sequence, (epoch, event) in sorted(item for item in events.items() if item[1][1] is not None):
-            line = f"event {os.path.basename(log)} {epoch:016x}-{sequence} {event.decode()}"
-            print(line.replace("\n", " ").replace("\r", " "))
+            print(f"event {os.path.basename(log)} {epoch:016x}-{sequence}", event.decode().translate({10: " ", 13: " "}))
     slots, cursors = {}, contents(queue + "/cursors")
     for at in range(0, len(cursors), 512):
         slot = cursors[at : at + 512]
