@@ -33,6 +33,8 @@ extension SimulatedProcess {
 
     private func turnDisk() {
         diskTurn = nil
+        // A fault meets the next call, which after a sleep comes long after it was planned.
+        if world.disk.failingSyncs + world.disk.failingWrites > 0 { world.promise.diskIsWrong(until: world.now) }
         let work = diskWaiting
         diskWaiting = []
         for case .commit(let ordinal, let batches) in work { commit(ordinal, batches) }
