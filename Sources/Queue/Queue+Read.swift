@@ -63,7 +63,7 @@ extension Queue {
             let near = searched.flatMap { searched in
                 try? BatchWalk(
                     searching: window, segment: segment.name.id, seal: identity.seal, for: sequence,
-                    in: Block.least..<max(Block.least, min(source.size, searched)))
+                    in: Block.least..<max(Block.least, min(source.size, searched)), to: source.size)
             }
             let before = builder
             var place =

@@ -44,6 +44,20 @@ import Testing
         #expect(try bench.drain().events == bench.accepted[.normal]?.filter { $0.key >= low })
     }
 
+    /// A reader that was found by searching goes on where the segment goes on.
+    @Test func whatIsCommittedAfterASearchIsRead() throws {
+        let storage = MemoryStorage(physicalBlock: 65_536)
+        let bench = try bench(storage)
+        bench.commit(batches: [Int](repeating: 1, count: 20))
+        for _ in 0..<3 {
+            let delivery = try bench.drain()
+            #expect(delivery.quarantined.isEmpty)
+            bench.commit(batches: [1])
+        }
+        #expect(try bench.drain().quarantined.isEmpty)
+        #expect(bench.queue.cursor(destination: "main", log: .normal)?.ledger.quarantined == 0)
+    }
+
     @Test func damageCostsNoMoreThanWithoutASearch() throws {
         let storage = MemoryStorage(physicalBlock: 65_536)
         let bench = try bench(storage)

@@ -52,12 +52,13 @@ struct BatchWalk {
         expected = expecting
     }
 
-    /// A walk over `range` that begins at a batch not behind `sequence`, found by halving it; nil where none is found.
+    /// A walk to `end` that begins at a batch not behind `sequence`, found by halving `range`; nil where none is found.
     ///
     /// Reads a few pieces, not all that lies before. What it takes for the place may be wrong where the range is
     /// damaged.
     init?(
-        searching window: SegmentWindow, segment: UInt64, seal: UInt32, for sequence: UInt64, in range: Range<Int>
+        searching window: SegmentWindow, segment: UInt64, seal: UInt32, for sequence: UInt64, in range: Range<Int>,
+        to end: Int
     ) throws(Errno) {
         var (low, high) = (range.lowerBound, range.upperBound)
         var start: FoundBatch?
@@ -76,7 +77,7 @@ struct BatchWalk {
         }
         guard let start else { return nil }
         self.init(
-            window, segment: segment, seal: seal, from: start.offset, to: range.upperBound,
+            window, segment: segment, seal: seal, from: start.offset, to: end,
             expecting: BatchPlace(number: start.header.number, sequence: start.header.first))
     }
 
