@@ -64,7 +64,7 @@ def batches_of(path):
 
 
 class Original:
-    """A queue of three segments or more that the real daemon wrote, each event in a batch of a known size, kept as a copy."""
+    """A queue of some segments that the real daemon wrote, each event in a batch of a known size, kept as a copy."""
 
     def __init__(self, home, size, rounds):
         self.size = size
