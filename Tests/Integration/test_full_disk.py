@@ -108,10 +108,10 @@ def test_no_inodes(disks, daemons, collector, kind):
 
 
 def test_limit_of_file_sizes(disks, daemons, collector):
-    """RLIMIT_FSIZE: EFBIG instead of a signal that ends it."""
+    """RLIMIT_FSIZE, less than any segment: EFBIG instead of a signal that ends it."""
     case = Case(disks("ext4", 64), daemons, collector)
     assert case.poster.post()
-    run("prlimit", f"--pid={case.daemon.pid()}", "--fsize=65536:unlimited")
+    run("prlimit", f"--pid={case.daemon.pid()}", "--fsize=61440:unlimited")
     case.poster.until_refused()
     assert "EFBIG" in case.assert_refused("disk")["detail"]
     case.assert_quiet(FULL_SECONDS)
