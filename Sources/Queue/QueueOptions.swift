@@ -32,9 +32,7 @@ package struct QueueOptions: Sendable {
         case percent(UInt64)
     }
 
-    /// Settings for a size, with segments of a 64th of it, held between 64 KiB and 64 MiB.
-    ///
-    /// The first of each start has 64 KiB: a machine that is offline may be started many times for a few events each.
+    /// Settings for a size, with segments of a 64th of it, held between 64 KiB and 64 MiB, a log's first at most 1 MiB.
     ///
     /// An empty queue keeps up to three segments of each log, which must leave room for events.
     package init(maximumBytes: UInt64 = 512 << 20, keepFree: KeepFree = .percent(5), block: Int? = nil) {
@@ -42,7 +40,7 @@ package struct QueueOptions: Sendable {
         self.keepFree = keepFree
         self.block = block
         segmentBytes = Int(min(64 << 20, max(64 << 10, maximumBytes / 64 / 4_096 * 4_096)))
-        firstSegmentBytes = min(64 << 10, segmentBytes)
+        firstSegmentBytes = min(1 << 20, segmentBytes)
         quarantineBytes = 64 << 20
     }
 

@@ -23,7 +23,7 @@ PLACES = [
 # The first time, and of what is done often the fourth.
 PASSES = [(place, 0) for place in PLACES] + [(place, 3) for place in PLACES if "-write-" in place or "-sync-" in place]
 # Small segments, so that each place is passed within a second, the first one shorter, so that it is not used again.
-SECTIONS = "[Reachability]\nCheckInterval=1s\n[Queue]\nMaxSize=8M\nKeepFree=0%"
+SECTIONS = "[Reachability]\nCheckInterval=1s\n[Queue]\nMaxSize=128M\nKeepFree=0%"
 
 pytestmark = pytest.mark.skipif(not os.path.exists(DEBUG), reason="there is no debug build")
 
