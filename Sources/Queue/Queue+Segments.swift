@@ -78,7 +78,7 @@ extension Queue {
         guard !log.directoryExists else { return }
         for folder in [LogState.folder, log.folder] {
             try attempt(.create, folder) { () throws(Errno) in
-                do throws(Errno) { try storage.createDirectory(folder) } catch  where error == .exists {}
+                try storage.createDirectoryIfMissing(folder)
             }
         }
         try attempt(.synchronise, LogState.folder) { () throws(Errno) in

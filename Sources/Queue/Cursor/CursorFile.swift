@@ -222,7 +222,7 @@ final class CursorFile {
 
     /// Keeps a file that could not be opened for whoever can.
     private func moveAside() throws(Errno) {
-        do throws(Errno) { try storage.createDirectory(Quarantine.folder) } catch  where error == .exists {}
+        try storage.createDirectoryIfMissing(Quarantine.folder)
         do throws(Errno) { try storage.rename(Self.path, to: Self.unreadPath) } catch  where error == .noEntry {}
         isUnread = false
     }

@@ -230,7 +230,7 @@ extension DeadLetterStore {
         guard !folders.contains(folder) else { return }
         let parent = folder == Self.folder ? "" : Self.folder
         try storage.attempt(.create, folder) { () throws(Errno) in
-            do throws(Errno) { try storage.createDirectory(folder) } catch  where error == .exists {}
+            try storage.createDirectoryIfMissing(folder)
             try storage.synchroniseDirectory(parent)
         }
         folders.insert(folder)

@@ -40,7 +40,7 @@ final class Quarantine {
         guard count > 0, bytes + roundedUp(count, to: 4_096) <= limit else { return true }
         do throws(Errno) {
             if !exists {
-                do throws(Errno) { try storage.createDirectory(Self.folder) } catch  where error == .exists {}
+                try storage.createDirectoryIfMissing(Self.folder)
                 exists = true
             }
             let copy = try storage.open(Self.folder + "/" + name, .create)

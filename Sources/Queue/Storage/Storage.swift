@@ -44,6 +44,11 @@ extension Storage {
         }
     }
 
+    /// Makes a directory of mode 0700; nothing where it is there already.
+    func createDirectoryIfMissing(_ path: String) throws(Errno) {
+        do throws(Errno) { try createDirectory(path) } catch  where error == .exists {}
+    }
+
     /// Removes a file's name; nothing where it is gone already.
     func unlinkIfThere(_ path: String) throws(QueueError) {
         try attempt(.unlink, path) { () throws(Errno) in
