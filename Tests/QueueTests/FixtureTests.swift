@@ -57,7 +57,7 @@ import Time
         #expect(found.faults.count == 1 && found.faults[0].kind == .corrupted)
         #expect(found.faults.first?.sequences == expected.lost...expected.lost)
         #expect(found.deadLetters.count == 1 && found.logs.map(\.holes).reduce(0, +) == 1)
-        let export = Export(try Inspection(storage), everything: true)
+        let export = try Export(try Inspection(storage), everything: true)
         var exported = 0
         while let chunk = try export.next() { exported += chunk.records.count }
         #expect(exported == expected.events.reduce(0) { $0 + $1.value.count })

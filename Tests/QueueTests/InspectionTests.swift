@@ -27,7 +27,7 @@ import Time
     }
 
     private func export(_ storage: MemoryStorage, everything: Bool = true) throws -> Exported {
-        let export = Export(try Inspection(storage), everything: everything)
+        let export = try Export(try Inspection(storage), everything: everything)
         var found = Exported()
         while let chunk = try export.next() {
             for record in chunk.records {

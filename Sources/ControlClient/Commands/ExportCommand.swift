@@ -20,7 +20,7 @@ extension Command {
             """
     ) { invocation, console in
         withQueue(invocation, console) { inspection throws(QueueError) in
-            let export = Export(inspection, everything: invocation.has("--all"))
+            let export = try Export(inspection, everything: invocation.has("--all"))
             var events = 0
             while console.outputFailure == nil, let chunk = try export.next() {
                 events += chunk.records.count
@@ -28,7 +28,7 @@ extension Command {
                 console.write(console.isTerminal ? printableJSON(lines) : lines)
             }
             console.write(json: summary(of: export, events: events, directory: inspection.directory))
-            return export.unreadable == 0 ? .success : .failed
+            return export.unreadable == 0 && export.damages.isEmpty ? .success : .failed
         }
     }
 

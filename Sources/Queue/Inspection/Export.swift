@@ -15,96 +15,82 @@ package final class Export {
     /// Events that could not be read so far.
     package private(set) var unreadable: UInt64 = 0
 
-    private let queue: Queue
     private let inspection: Inspection
-    private let storage: any Storage
-    /// Dead letters whose events no log gives, from the last one to be printed to the first.
-    private var letters: [Inspection.LetterFile]
-    /// The first event of each log that was read, and the letters' events so far.
-    private var starts: [LogName: UInt64] = [:]
-    private var given: [LogName: Set<UInt64>] = [:]
+    private let everything: Bool
+    private var look: Look
     private var logs: [LogName]
-    /// The next event of the first of `logs`.
-    private var nextSequence: UInt64?
-    private let startsAtCursors: Bool
-    /// What the start has found and no read has met yet.
-    private var known: [RecoveryReport.Damage]
+    /// The first event of the first of `logs` that was not given yet, and those that a look has missed.
+    private var nextSequence: UInt64 = 1
+    private var missed = RangeSet<UInt64>()
+    /// Dead letters, from the last one to be given to the first.
+    private var letters: [Inspection.LetterFile]
+    /// The events of each log that were given, and those that could not be.
+    private var given: [LogName: RangeSet<UInt64>] = [:]
+    private var lost: [LogName: RangeSet<UInt64>] = [:]
 
     /// The events that some destination has not settled, or all that can be read, those of dead letters behind those
     /// of the logs.
     ///
     /// Where a cursor cannot be read, or a log has none, it is all of them, too.
-    package init(_ inspection: Inspection, everything: Bool) {
+    ///
+    /// - Throws: `failed` where a folder cannot be read.
+    package init(_ inspection: Inspection, everything: Bool) throws(QueueError) {
         self.inspection = inspection
-        storage = inspection.storage
+        self.everything = everything
         letters = inspection.letterFiles().reversed().filter { everything || $0.state == .retry }
-        queue = Queue(
-            storage, QueueOptions(), [], inspection.format, lock: nil, randomBits: { 0 }, clock: { Clock.now })
-        queue.recover(names: (try? storage.names(in: "")) ?? [], at: inspection.format.created)
-        known = queue.recovery.damages
-        startsAtCursors = !everything && inspection.cursors().isWhole
-        logs = queue.logNames
+        look = try Look(inspection, everything: everything)
+        logs = look.queue.logNames
+        for log in look.queue.logsInOrder where log.unrecovered != nil {
+            damages.append(
+                Verification.Damage(kind: .corrupted, path: log.folder, offset: 0, length: 0, sequences: nil))
+        }
     }
 
     /// The next events; nil at the end.
     ///
-    /// - Throws: `failed` where the folder of a log cannot be read any more.
+    /// What is missed is told only once it was looked for again: between two steps of the first look a daemon may have
+    /// settled and dropped it, or written it elsewhere.
+    ///
+    /// - Throws: `failed` where a folder cannot be read any more.
     package func next() throws(QueueError) -> Chunk? {
-        while let name = logs.first, let log = queue.logs[name] {
-            let sequence = nextSequence ?? start(of: log)
-            guard let chunk = read(log, from: sequence) else {
+        while let name = logs.first {
+            guard let log = look.queue.logs[name], let chunk = read(log, from: start(of: log)) else {
                 logs.removeFirst()
-                nextSequence = nil
+                (nextSequence, missed) = (1, RangeSet())
                 continue
             }
-            let lost = chunk.disposed.filter { $0.kind == .quarantined }.map(\.sequences)
+            let lost = chunk.lost
             if !lost.isEmpty {
-                let hasVanished = try dropVanished(of: log)
-                guard !hasVanished else {
-                    nextSequence = max(sequence, log.oldest)
+                look.lows = inspection.lows(everything: everything)
+                guard lost.isSubset(of: missed), start(of: log) <= chunk.sequences.lowerBound else {
+                    missed.formUnion(lost)
+                    if try look.isOver(for: name, inspection) { look = try Look(inspection, everything: everything) }
                     continue
                 }
             }
+            note(lost, of: log)
+            take(chunk)
             nextSequence = chunk.sequences.upperBound + 1
-            unreadable += lost.reduce(0) { $0 + UInt64($1.count) }
-            note(queue.takeDamages() + takeKnown(lost, of: name), in: log)
             return chunk
         }
         return nextLetter()
     }
 
-    /// The next event that only a dead letter has.
-    private func nextLetter() -> Chunk? {
-        while let file = letters.popLast() {
-            let (log, sequence) = (file.name.log, file.name.sequence)
-            guard sequence < starts[log] ?? .max, given[log]?.contains(sequence) != true,
-                let found = inspection.read(file)
-            else { continue }
-            guard let letter = found.letter else {
-                unreadable += 1
-                if damages.count < Self.mostDamages { damages.append(inspection.damage(of: file, bytes: found.bytes)) }
-                continue
-            }
-            given[log, default: []].insert(sequence)
-            let record = Chunk.Record(
-                sequence: sequence, range: 0..<letter.event.count, acceptedAt: letter.acceptedAt, context: 0)
-            return Chunk(
-                log: log, epoch: letter.id.epoch, sequences: sequence...sequence, bytes: letter.event,
-                records: [record], contexts: [.unknown])
-        }
-        return nil
+    /// Where to go on: a cursor may have passed events, and a daemon dropped their segments, since the last read.
+    private func start(of log: LogState) -> UInt64 { max(nextSequence, look.lows[log.name] ?? log.oldest) }
+
+    private func take(_ chunk: Chunk) {
+        var events = RangeSet(chunk.sequences.lowerBound..<chunk.sequences.upperBound + 1)
+        for run in chunk.disposed { events.remove(contentsOf: run.sequences.lowerBound..<run.sequences.upperBound + 1) }
+        given[chunk.log, default: RangeSet()].formUnion(events)
     }
 
-    /// Damage of the newest segments was found at the start already.
-    private func takeKnown(_ lost: [ClosedRange<UInt64>], of log: LogName) -> [RecoveryReport.Damage] {
-        let isLost = { (damage: RecoveryReport.Damage) in
-            damage.log == log && lost.contains { damage.sequences?.overlaps($0) ?? false }
-        }
-        defer { known.removeAll(where: isLost) }
-        return known.filter(isLost)
-    }
-
-    private func note(_ found: [RecoveryReport.Damage], in log: LogState) {
+    /// Names what was lost, from what the start and the reads have found.
+    private func note(_ events: RangeSet<UInt64>, of log: LogState) {
+        let found = look.takeDamages(of: log.name, in: events)
+        guard !events.isEmpty else { return }
+        unreadable += events.count
+        lost[log.name, default: RangeSet()].formUnion(events)
         damages += found.prefix(Self.mostDamages - damages.count).map { describe($0, log) }
     }
 
@@ -115,31 +101,56 @@ package final class Export {
             length: damage.length, sequences: damage.sequences)
     }
 
-    private func start(of log: LogState) -> UInt64 {
-        let low = startsAtCursors ? queue.leastLow(in: log.name) : nil
-        let start = low ?? log.oldest
-        starts[log.name] = start
-        return start
-    }
-
-    /// A disk that gives errors is asked again until the queue takes its bytes for damaged.
+    /// A disk that gives errors is asked again until the queue takes its bytes for damaged; a file that cannot be
+    /// opened counts as missing.
     private func read(_ log: LogState, from sequence: UInt64) -> Chunk? {
         while true {
             do throws(QueueError) {
-                return try queue.read(log.name, for: Self.nobody, from: sequence, limit: Self.chunkBytes, age: 0)
-            } catch {}
+                return try look.queue.read(log.name, for: Self.nobody, from: sequence, limit: Self.chunkBytes, age: 0)
+            } catch {
+                guard log.failedRead.times == Queue.triesBeforeDamage, case .failed(.open, let path, _, _) = error
+                else { continue }
+                log.segments.removeAll { path.hasSuffix(log.path(of: $0.name)) }
+            }
         }
     }
+}
 
-    /// Forgets the segments that a daemon has dropped since they were listed, their events being settled; true where
-    /// there were any.
-    private func dropVanished(of log: LogState) throws(QueueError) -> Bool {
-        let names = try queue.attempt(.list, log.folder) { () throws(Errno) in try storage.names(in: log.folder) }
-        let count = log.segments.count
-        log.segments.removeAll { !names.contains($0.name.text) }
-        guard log.segments.count < count else { return false }
-        log.places.removeAll()
-        _ = queue.takeDamages()
-        return true
+extension Export {
+    /// The next event that only a dead letter has.
+    private func nextLetter() -> Chunk? {
+        while let file = letters.popLast() {
+            let (log, sequence) = (file.name.log, file.name.sequence)
+            guard given[log]?.contains(sequence) != true, let found = inspection.read(file) else { continue }
+            let wasLost = lost[log]?.contains(sequence) == true
+            guard let letter = found.letter else {
+                if !wasLost { unreadable += 1 }
+                if damages.count < Self.mostDamages { damages.append(inspection.damage(of: file, bytes: found.bytes)) }
+                continue
+            }
+            if wasLost { unreadable -= 1 }
+            lost[log]?.remove(contentsOf: sequence..<sequence + 1)
+            given[log, default: RangeSet()].insert(contentsOf: sequence..<sequence + 1)
+            let record = Chunk.Record(
+                sequence: sequence, range: 0..<letter.event.count, acceptedAt: letter.acceptedAt, context: 0)
+            return Chunk(
+                log: log, epoch: letter.id.epoch, sequences: sequence...sequence, bytes: letter.event,
+                records: [record], contexts: [.unknown])
+        }
+        return nil
     }
+}
+
+extension Chunk {
+    /// The events that could not be read.
+    fileprivate var lost: RangeSet<UInt64> {
+        RangeSet(
+            disposed.filter { $0.kind == .quarantined }.map {
+                $0.sequences.lowerBound..<$0.sequences.upperBound + 1
+            })
+    }
+}
+
+extension RangeSet<UInt64> {
+    var count: UInt64 { ranges.reduce(0) { $0 + UInt64($1.count) } }
 }

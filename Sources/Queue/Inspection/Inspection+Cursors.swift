@@ -20,6 +20,20 @@ extension Inspection {
         return found
     }
 
+    /// The first event of each log that some destination has not settled; none where all are wanted, or a cursor cannot
+    /// be read.
+    func lows(everything: Bool) -> [LogName: UInt64] {
+        guard !everything else { return [:] }
+        let found = cursors()
+        guard found.isWhole else { return [:] }
+        var own: [Queue.CursorKey: UInt64] = [:]
+        for slot in found.slots {
+            let key = Queue.CursorKey(destination: slot.destination, log: slot.log)
+            own[key] = max(own[key] ?? 0, slot.low)
+        }
+        return Dictionary(own.map { ($0.key.log, $0.value) }, uniquingKeysWith: min)
+    }
+
     private func readCursors() -> Cursors {
         var found = Cursors()
         var bytes: [UInt8] = []

@@ -7,24 +7,30 @@ extension Inspection {
     ///
     /// - Throws: `failed` or `forbidden` where a file or folder cannot be opened.
     package func verify() throws(QueueError) -> Verification {
-        // A daemon may drop segments that all cursors have passed, and begin others: what is named before the cursors
-        // are read reaches back far enough for them, what is named afterwards goes on far enough.
-        let before = try segmentsByLog()
-        let cursors = cursors()
-        let after = try segmentsByLog()
+        let listing = try Listing(self)
+        let found = try verify(listing)
+        guard found.logs.contains(where: { !$0.missing.isEmpty }) else { return found }
+        // A file may have come and gone unseen, or was not told of while others came.
+        let again = try Listing(self)
+        return again.isStill(listing) ? found : try verify(again, after: found)
+    }
+
+    /// What is missing counts where an `earlier` look, if there was one, has missed it, too.
+    private func verify(_ listing: Listing, after earlier: Verification? = nil) throws(QueueError) -> Verification {
+        let cursors = listing.cursors
         var result = Verification()
         result.damages = formatDamages + cursors.damages
         result.created = formatDamages.contains { $0.kind != .repaired } ? nil : format.created
-        for (name, segments) in after {
-            let earlier = before.first { $0.log == name }?.segments ?? []
-            let all = (earlier.filter { !segments.contains($0) } + segments).sorted { $0.id < $1.id }
+        for name in listing.logs {
+            let segments = listing.segments(of: name)
             let slots = cursors.slots.filter { $0.log == name }
-            var scan = LogVerification(name, segments: all)
-            for index in all.indices { scan.add(try read(all[index], of: name), at: index) }
-            result.logs.append(scan.finish(slots))
+            var scan = LogVerification(name, segments: segments)
+            for index in segments.indices { scan.add(try read(segments[index], of: name), at: index) }
+            let suspects = earlier.map { $0.logs.first { $0.name == name }?.missing ?? RangeSet() }
+            result.logs.append(scan.finish(slots, suspects: suspects))
             result.cursors += slots.map { Verification.Cursor($0, last: scan.last) }
         }
-        for slot in cursors.slots where !after.contains(where: { $0.log == slot.log }) {
+        for slot in cursors.slots where !listing.logs.contains(slot.log) {
             result.cursors.append(Verification.Cursor(slot, last: slot.low - 1))
             guard slot.low > 1 else { continue }
             result.damages.append(.missing(of: slot.log, 1...slot.low - 1))
@@ -38,15 +44,41 @@ extension Inspection {
         return result
     }
 
-    private func segmentsByLog() throws(QueueError) -> [(log: LogName, segments: [SegmentName])] {
-        var all: [(log: LogName, segments: [SegmentName])] = []
-        for name in try logNames() { all.append((name, try segments(of: name))) }
-        return all
+    /// The names of all segments, before and after the cursors were read.
+    ///
+    /// A daemon may drop segments that all cursors have passed, and begin others: what is named before the cursors are
+    /// read reaches back far enough for them, what is named afterwards goes on far enough.
+    private struct Listing {
+        let before: [LogName: [SegmentName]]
+        let cursors: Cursors
+        let after: [LogName: [SegmentName]]
+        let logs: [LogName]
+
+        init(_ inspection: Inspection) throws(QueueError) {
+            before = try inspection.segmentsByLog()
+            cursors = inspection.cursors()
+            after = try inspection.segmentsByLog()
+            logs = after.keys.sorted {
+                let lanes = [$0, $1].map { LogName.lanes.firstIndex(of: $0) ?? LogName.lanes.count }
+                return lanes[0] == lanes[1] ? $0.text < $1.text : lanes[0] < lanes[1]
+            }
+        }
+
+        func segments(of log: LogName) -> [SegmentName] {
+            let later = after[log, default: []]
+            return (before[log, default: []].filter { !later.contains($0) } + later).sorted { $0.id < $1.id }
+        }
+
+        /// True where nothing has come or gone since another one.
+        func isStill(_ other: Listing) -> Bool {
+            before == after && other.before == other.after && before == other.before
+        }
     }
 
     /// Reads a segment; nil where it has gone.
     ///
-    /// Where damage is seen it is read once more, as a batch may just have been written; what is seen twice counts.
+    /// Where damage is seen it is read once more, as a batch may just have been written; what is seen twice counts, and
+    /// what is missed only once may be there.
     private func read(_ name: SegmentName, of log: LogName) throws(QueueError) -> SegmentReading? {
         let path = LogState.folder + "/" + log.text + "/" + name.text
         var seen: [RecoveryReport.Damage]?
@@ -62,7 +94,9 @@ extension Inspection {
                 // No name comes back: the file that has it now had it all the while, and was no other's.
                 _ = try storage.status(of: path)
                 let damages = scan.damages.filter { seen?.contains($0) ?? true }
-                reading = SegmentReading(path: path, size: size, header: header, scan: scan, damages: damages)
+                let unsure = scan.damages.filter { !damages.contains($0) }.compactMap(\.sequences)
+                reading = SegmentReading(
+                    path: path, size: size, header: header, scan: scan, damages: damages, unsure: unsure)
             } catch {
                 if error == .noEntry { return nil }
                 throw .failed(.open, path: storage.root + "/" + path, offset: 0, error)
@@ -87,6 +121,8 @@ struct SegmentReading {
     let header: SegmentHeader?
     let scan: SegmentScan
     let damages: [RecoveryReport.Damage]
+    /// Events that were missed once and not at another time.
+    let unsure: [ClosedRange<UInt64>]
 
     /// It has only the name of a segment: nothing in it bears out that it follows the event `last`.
     func isStray(behind last: UInt64, name: SegmentName) -> Bool {

@@ -98,6 +98,11 @@ package final class Inspection {
         return nil
     }
 
+    /// The names in the directory.
+    func names() throws(QueueError) -> [String] {
+        try storage.attempt(.list, "") { () throws(Errno) in try storage.names(in: "") }
+    }
+
     /// The logs that have a folder, urgent before normal before bulk before the consent categories.
     func logNames() throws(QueueError) -> [LogName] {
         let names: [String]
@@ -109,6 +114,13 @@ package final class Inspection {
         }
         let found = names.compactMap { LogName(text: $0) }
         return LogName.lanes.filter(found.contains) + found.filter { !LogName.lanes.contains($0) }
+    }
+
+    /// The segments of each log.
+    func segmentsByLog() throws(QueueError) -> [LogName: [SegmentName]] {
+        var all: [LogName: [SegmentName]] = [:]
+        for name in try logNames() { all[name] = try segments(of: name) }
+        return all
     }
 
     /// The segments of a log, by id.

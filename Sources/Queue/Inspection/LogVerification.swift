@@ -7,7 +7,7 @@ struct LogVerification {
     private let segments: [SegmentName]
     private var events = RangeSet<UInt64>()
     private var holes = RangeSet<UInt64>()
-    /// Numbers in segments that went while they were read.
+    /// Numbers in segments that went, or were written, while they were read.
     private var gone = RangeSet<UInt64>()
     private var oldest: UInt64?
     /// False where the newest segment went.
@@ -44,31 +44,39 @@ struct LogVerification {
         }
         guard !reading.isStray(behind: last, name: name) || oldest == nil else { return }
         events.formUnion(reading.scan.events)
+        for sequences in reading.unsure { gone.insert(contentsOf: sequences.lowerBound..<sequences.upperBound + 1) }
         holes.formUnion(reading.scan.holes)
         oldest = min(oldest ?? name.first, name.first)
         last = max(last, reading.scan.last, name.first - 1)
     }
 
     /// What the log comes to; `cursors` are those of its destinations.
-    mutating func finish(_ cursors: [CursorSlot]) -> Verification.Log {
+    ///
+    /// Only `suspects` can be missing, if they are given.
+    mutating func finish(_ cursors: [CursorSlot], suspects: RangeSet<UInt64>?) -> Verification.Log {
         let oldest = oldest ?? last + 1
         if oldest <= last { result.sequences = oldest...last }
         var gaps = RangeSet(oldest..<last + 1)
         gaps.subtract(events)
         gaps.subtract(holes)
         gaps.subtract(gone)
-        result.gaps = gaps.ranges.map { $0.lowerBound...$0.upperBound - 1 }
-        result.holes = holes.ranges.reduce(0) { $0 + UInt64($1.count) }
-        result.events = events.ranges.reduce(0) { $0 + UInt64($1.count) }
-        for damage in result.damages {
-            guard let sequences = damage.sequences else { continue }
-            gaps.remove(contentsOf: sequences.lowerBound..<sequences.upperBound + 1)
+        var missing = gaps
+        for sequences in result.damages.compactMap(\.sequences) {
+            missing.remove(contentsOf: sequences.lowerBound..<sequences.upperBound + 1)
         }
-        for gap in gaps.ranges { note(.missing(of: result.name, gap.lowerBound...gap.upperBound - 1)) }
         for cursor in cursors {
-            if cursor.low < oldest { note(.missing(of: result.name, cursor.low...oldest - 1)) }
-            if cursor.low > last + 1, endIsKnown { note(.missing(of: result.name, last + 1...cursor.low - 1)) }
+            if cursor.low < oldest { missing.insert(contentsOf: cursor.low..<oldest) }
+            if cursor.low > last + 1, endIsKnown { missing.insert(contentsOf: last + 1..<cursor.low) }
         }
+        if let suspects {
+            gaps.subtract(missing.subtracting(suspects))
+            missing.formIntersection(suspects)
+        }
+        result.missing = missing
+        result.gaps = gaps.ranges.map { $0.lowerBound...$0.upperBound - 1 }
+        result.holes = holes.count
+        result.events = events.count
+        for gap in missing.ranges { note(.missing(of: result.name, gap.lowerBound...gap.upperBound - 1)) }
         return result
     }
 

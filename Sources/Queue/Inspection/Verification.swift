@@ -32,6 +32,8 @@ package struct Verification: Sendable {
         /// Numbers between those that no event can be read for.
         package internal(set) var gaps: [ClosedRange<UInt64>] = []
         package internal(set) var damages: [Damage] = []
+        /// Events that no file holds.
+        var missing = RangeSet<UInt64>()
         /// Bytes of its segments.
         package internal(set) var bytes = 0
 

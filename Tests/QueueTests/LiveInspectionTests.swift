@@ -1,0 +1,229 @@
+import Bytes
+import Posix
+import Queue
+import Testing
+import Time
+
+/// What is said of a queue that changes while it is looked at.
+@Suite struct LiveInspectionTests {
+    @Test func whatIsSettledAndDroppedBetweenTheCursorsAndTheListingIsNoDamage() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<60 { bench.commit(batches: [4], length: 900) }
+        try expectNoDamage(storage, bench) { call in
+            guard call == .names("logs/normal") else { return false }
+            try bench.settle(0.5)
+            return true
+        }
+    }
+
+    @Test func aListingThatLeavesOutASegmentIsNotBelieved() throws {
+        for index in 0..<4 {
+            let storage = MemoryStorage()
+            let bench = try Bench(storage)
+            for _ in 0..<60 { bench.commit(batches: [4], length: 900) }
+            let path = storage.files.keys.filter { $0.hasSuffix(".segment") }.sorted()[index]
+            let busy = BusyStorage(storage)
+            var isFirst = true
+            busy.edit = { folder, names in
+                guard folder == "logs/normal", isFirst else { return names }
+                isFirst = false
+                return names.filter { !path.hasSuffix($0) }
+            }
+            #expect(try Inspection(busy).verify().faults.isEmpty)
+            for everything in [true, false] {
+                isFirst = true
+                let found = try Looked(Export(Inspection(busy), everything: everything))
+                #expect(found.unreadable == 0 && found.damages.isEmpty, "segment \(index)")
+                guard index > 0 || !everything else { continue }
+                #expect(found.events == bench.accepted)
+            }
+        }
+    }
+
+    @Test func aRestartBesideIsNoDamage() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<20 { bench.commit(batches: [4], length: 900) }
+        // The newest segment is the copy that a start has made; the next start takes it away.
+        try bench.restart(clean: false)
+        try expectNoDamage(storage, bench) { call in
+            guard call == .open(try bench.onlySegment) else { return false }
+            try bench.restart(clean: false)
+            bench.commit()
+            return true
+        }
+    }
+
+    /// The promise of both: whatever a daemon does meanwhile, what they name is damaged, and what is queued all the
+    /// while is exported.
+    @Test(arguments: [UInt64(1), 2])
+    func aDaemonAtWorkIsNoDamage(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        var exported = 0
+        for turn in 0..<6 {
+            let storage = MemoryStorage()
+            var options = Bench.smallSegments
+            if turn % 4 == 0 { options.whenFull = .dropOldest }
+            let bench = try Bench(storage, options, seed: seed &* 100 &+ UInt64(turn))
+            for _ in 0..<30 { bench.commit(batches: [3], length: 900) }
+            let busy = BusyStorage(storage)
+            let rest = 2 + random.next() % 12
+            busy.before = { _ in
+                guard random.next() % (rest + 1) == 0 else { return }
+                try? bench.work(&random)
+            }
+            busy.mixesListings = { random.next() % 2 == 0 }
+            let faults = try Inspection(busy).verify().faults
+            #expect(faults.isEmpty, "seed \(seed), turn \(turn): \(faults)")
+            let low = bench.queue.cursor(destination: "main", log: .normal)?.low ?? 1
+            let accepted = bench.accepted[.normal] ?? [:]
+            let found = try Looked(Export(Inspection(busy), everything: turn % 2 == 0))
+            #expect(found.unreadable == 0 && found.damages.isEmpty, "seed \(seed), turn \(turn): \(found.damages)")
+            let settled = bench.queue.cursor(destination: "main", log: .normal)?.low ?? 1
+            for (sequence, event) in accepted where sequence >= settled {
+                #expect(found.events[.normal]?[sequence] == event, "seed \(seed), turn \(turn): event \(sequence)")
+            }
+            for (sequence, event) in found.events[.normal] ?? [:] {
+                #expect(bench.accepted[.normal]?[sequence] == event)
+                exported += 1
+            }
+            #expect(low <= settled)
+        }
+        #expect(exported > 100)
+    }
+
+    /// Looks, both ways, while `body` is done once, before the first call for which it returns true.
+    private func expectNoDamage(
+        _ storage: MemoryStorage, _ bench: Bench, _ body: @escaping (MemoryStorage.Call) throws -> Bool
+    ) throws {
+        for everything in [false, true] {
+            let busy = BusyStorage(storage)
+            var isDone = false
+            busy.before = { call in if !isDone { isDone = try body(call) } }
+            let accepted = bench.accepted[.normal] ?? [:]
+            let found = try Looked(Export(Inspection(busy), everything: everything))
+            #expect(isDone && found.unreadable == 0 && found.damages.isEmpty, "\(found.damages)")
+            let low = try #require(bench.queue.cursor(destination: "main", log: .normal)).low
+            for (sequence, event) in accepted where sequence >= low {
+                #expect(found.events[.normal]?[sequence] == event)
+            }
+        }
+        let busy = BusyStorage(storage)
+        var isDone = false
+        busy.before = { call in if !isDone { isDone = try body(call) } }
+        #expect(try Inspection(busy).verify().faults.isEmpty)
+        #expect(isDone)
+    }
+}
+
+/// What an export has given.
+private struct Looked {
+    var events: [LogName: [UInt64: [UInt8]]] = [:]
+    let unreadable: UInt64
+    let damages: [Verification.Damage]
+
+    init(_ export: Export) throws {
+        while let chunk = try export.next() {
+            for record in chunk.records {
+                let earlier = events[chunk.log, default: [:]].updateValue(
+                    Array(chunk.bytes[record.range]), forKey: record.sequence)
+                #expect(earlier == nil, "event \(record.sequence) comes twice")
+            }
+        }
+        unreadable = export.unreadable
+        damages = export.damages
+    }
+}
+
+extension Bench {
+    /// Settles a share of what is queued, and drops what all have.
+    fileprivate func settle(_ share: Double) throws {
+        let cursor = try #require(queue.cursor(destination: "main", log: .normal))
+        let end = cursor.low + UInt64(share * Double(accepted[.normal]?.count ?? 0))
+        while let low = queue.cursor(destination: "main", log: .normal)?.low, low < end,
+            let chunk = try queue.read(.normal, for: "main", from: low, limit: 10_000, age: age)
+        {
+            queue.settle(destination: "main", log: .normal, chunk.dispositions(of: chunk.sequences))
+        }
+        housekeep()
+    }
+
+    /// Does something that a daemon does.
+    fileprivate func work(_ random: inout SplitMix64) throws {
+        switch random.next() % 12 {
+        case 0, 1, 2, 3, 4: commit(batches: [Int(random.next() % 5) + 1, 2], length: 900)
+        case 5, 6, 7, 8: try settle(Double(random.next() % 4) / 10)
+        case 9, 10: housekeep()
+        default: try restart(clean: random.next() % 2 == 0)
+        }
+    }
+}
+
+/// A disk on which somebody else is at work between any two calls.
+private final class BusyStorage: Storage {
+    let base: MemoryStorage
+    /// Done before each call.
+    var before: (MemoryStorage.Call) throws -> Void = { _ in }
+    /// What becomes of a listing.
+    var edit: (String, [String]) -> [String] = { _, names in names }
+    /// Decides, of each name that came or went while a folder was listed, whether it is told (readdir(3)).
+    var mixesListings: (() -> Bool)?
+
+    init(_ base: MemoryStorage) { self.base = base }
+
+    var root: String { base.root }
+    var physicalBlock: Int { base.physicalBlock }
+    var user: UInt32 { base.user }
+
+    func act(_ call: MemoryStorage.Call) {
+        do { try before(call) } catch { Issue.record(error) }
+    }
+
+    func open(_ path: String, _ mode: StorageMode) throws(Errno) -> any StorageFile {
+        act(.open(path))
+        return BusyFile(try base.open(path, mode), path, self)
+    }
+
+    func status(of path: String) throws(Errno) -> StorageStatus { try base.status(of: path) }
+
+    func names(in path: String) throws(Errno) -> [String] {
+        let earlier = try? base.names(in: path)
+        act(.names(path))
+        let names = try base.names(in: path)
+        guard let mixes = mixesListings, let earlier else { return edit(path, names) }
+        let told = Set(earlier).symmetricDifference(names).sorted().filter { _ in mixes() }
+        return (names.filter(earlier.contains) + told).sorted()
+    }
+
+    func createDirectory(_ path: String) throws(Errno) { try base.createDirectory(path) }
+    func rename(_ from: String, to: String) throws(Errno) { try base.rename(from, to: to) }
+    func unlink(_ path: String) throws(Errno) { try base.unlink(path) }
+    func synchroniseDirectory(_ path: String) throws(Errno) { try base.synchroniseDirectory(path) }
+    func space() throws(Errno) -> StorageSpace { try base.space() }
+}
+
+private final class BusyFile: StorageFile {
+    private let base: any StorageFile
+    private let path: String
+    private let storage: BusyStorage
+
+    init(_ base: any StorageFile, _ path: String, _ storage: BusyStorage) {
+        self.base = base
+        self.path = path
+        self.storage = storage
+    }
+
+    func read(upTo count: Int, at offset: Int, into buffer: inout [UInt8]) throws(Errno) -> Int {
+        storage.act(.read(path, offset))
+        return try base.read(upTo: count, at: offset, into: &buffer)
+    }
+
+    func write(_ bytes: borrowing [UInt8], in range: Range<Int>, at offset: Int) throws(Errno) {
+        try base.write(bytes, in: range, at: offset)
+    }
+
+    func synchroniseData() throws(Errno) { try base.synchroniseData() }
+    func size() throws(Errno) -> Int { try base.size() }
+    func tryLock() throws(Errno) -> Bool { try base.tryLock() }
+}
