@@ -7,7 +7,7 @@ extension Export {
         let queue: Queue
         /// The first event of each log that some destination has not settled; none where all are wanted.
         var lows: [LogName: UInt64]
-        /// The files that each log had.
+        /// The segments that each log had.
         private let segments: [LogName: [SegmentName]]
         /// What the start has found and no read has met yet.
         private var known: [RecoveryReport.Damage]
@@ -15,7 +15,6 @@ extension Export {
         /// Looks at the cursors before the logs: beside a daemon that goes on, later ones would be ahead of them.
         init(_ inspection: Inspection, everything: Bool) throws(QueueError) {
             lows = inspection.lows(everything: everything)
-            segments = try inspection.segmentsByLog()
             queue = Queue(
                 inspection.storage, QueueOptions(), [], inspection.format, lock: nil, randomBits: { 0 },
                 clock: { Clock.now })
@@ -27,13 +26,16 @@ extension Export {
             }
             if let error = queue.unlisted { throw error }
             known = queue.recovery.damages
+            segments = queue.logs.mapValues { $0.segments.map(\.name) }
         }
 
         /// True where a log has other files by now; has those that it had opened anew if not.
         func isOver(for name: LogName, _ inspection: Inspection) throws(QueueError) -> Bool {
             queue.openFiles.removeAll()
-            queue.logs[name]?.places.removeAll()
-            return try inspection.segments(of: name) != segments[name, default: []]
+            guard let log = queue.logs[name] else { return true }
+            log.places.removeAll()
+            let names = try inspection.segments(of: name)
+            return names.filter { !queue.recovery.strays.contains(log.path(of: $0)) } != segments[name]
         }
 
         /// What was found, in the part of a log that is being read, to have lost any of these events.
