@@ -3,6 +3,7 @@
 UPLINKD_FLIPS=2000 flips that many places; UPLINKD_EXPORT_MB=4000 exports that much.
 """
 import collections
+import concurrent.futures
 import json
 import os
 import random
@@ -286,6 +287,35 @@ def test_a_live_daemon(daemons, collector):
     assert read(daemon.queue) == (events, cursors_of(report))
     assert len(export(daemon.queue)[1]) == 20
     assert daemon.stop() == 0
+
+
+def test_a_daemon_that_is_killed_and_started(daemons, collector):
+    """Beside starts, which commit the newest events again and take away earlier copies, nothing is called damaged."""
+    daemon = daemons(destinations={"a": collector.url}, sections=SMALL, options="BatchMaxEvents=50\nFlushSpread=0")
+    daemon.start()
+    daemon.post([{"n": 0}])
+    ended = threading.Event()
+
+    def look():
+        looks = 0
+        while not ended.is_set():
+            for status, *_, said in (verify(daemon.queue), export(daemon.queue), export(daemon.queue, "--all")):
+                assert status == 0, said
+            looks += 1
+        return looks
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        looker = pool.submit(look)
+        try:
+            for turn in range(30):
+                collector.script = Script(status=503) if turn % 3 == 0 else Script()
+                for _ in range(5):
+                    daemon.post([{"n": turn, "x": "y" * 900}] * 30)
+                daemon.kill()
+                daemon.start()
+        finally:
+            ended.set()
+    assert looker.result() > 5
 
 
 def test_a_write_that_was_cut_off_is_no_damage(queue):
