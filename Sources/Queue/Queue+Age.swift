@@ -14,7 +14,7 @@ extension Queue {
     /// The age clock when the event at a cursor was made durable; nil where it is not there.
     private func acceptedAge(at key: CursorKey, _ sequence: UInt64) -> UInt64? {
         if let known = lookedUpAges[key], known.sequence == sequence { return known.age }
-        guard let log = logs[key.log], sequence <= log.last, let index = log.index(holding: sequence),
+        guard let log = logs[key.log], sequence <= log.last, let index = index(holding: sequence, in: log),
             sequence <= log.end(of: index)
         else { return nil }
         var builder = ChunkBuilder(limit: 1, expiry: .never)

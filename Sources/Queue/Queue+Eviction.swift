@@ -20,15 +20,15 @@ extension Queue {
             (left.name.urgency, left.segments[0].name.id) < (right.name.urgency, right.segments[0].name.id)
         }
         guard let log = first, endSegment(of: log, moment) else { return false }
-        let next = try? header(of: log, 1)
+        let next = next(behind: 0, of: log).flatMap { try? header(of: log, $0) }
         let previous = next.flatMap { $0.previous }.flatMap { $0.segment == log.segments[0].name.id ? $0.last : nil }
-        return pass(log, through: min(log.last, max(log.end(of: 0), previous ?? 0)))
+        return pass(log, through: min(log.last, max(end(of: 0, in: log), previous ?? 0)))
             && removeOldest(of: log, recycling: log.name == name)
     }
 
     /// True where the oldest segment of a log holds events that a destination, or the first to come, waits for.
     private func hasEvictable(_ log: LogState) -> Bool {
-        guard let oldest = log.segments.first, let tip = log.tip else { return false }
+        guard let oldest = oldestSegment(of: log), let tip = log.tip else { return false }
         guard oldest.name.id < tip.segment else { return !log.mustCommitAgain && oldest.name.first <= log.last }
         return true
     }

@@ -84,7 +84,7 @@ extension Queue {
     /// the next one was begun so long ago; nil where there is none, and only as far as there are no holes.
     private func expiredSegments(of log: LogState, from low: UInt64, age: UInt64) -> UInt64? {
         let expiry = expiry(at: age)
-        guard expiry.maximumAge < .max, var index = log.index(holding: low), low <= log.end(of: index) else {
+        guard expiry.maximumAge < .max, var index = index(holding: low, in: log), low <= log.end(of: index) else {
             return nil
         }
         var last: UInt64?

@@ -86,16 +86,17 @@ extension Queue {
     /// The oldest segment of a log, where every destination is past it; never the newest with events, whose name says
     /// how far the log has come, nor the one being written.
     private func retirable(_ log: LogState) -> LogState.Segment? {
-        guard let oldest = log.segments.first, let low = leastLow(in: log.name), isPassed(0, of: log, below: low) else {
+        guard let oldest = oldestSegment(of: log), let low = leastLow(in: log.name), isPassed(0, of: log, below: low)
+        else {
             return nil
         }
         return oldest
     }
 
     /// True where every event of a segment lies below `low`, and it is not one that a log cannot be without.
-    private func isPassed(_ index: Int, of log: LogState, below low: UInt64) -> Bool {
+    func isPassed(_ index: Int, of log: LogState, below low: UInt64) -> Bool {
         guard let tip = log.tip, log.segments[index].name.id < tip.segment else { return false }
-        return low > log.end(of: index) && low > lastAcknowledged(in: index, of: log)
+        return low > end(of: index, in: log) && low > lastAcknowledged(in: index, of: log)
     }
 
     /// The last of the segments that hold nothing but events of the oldest one again, which nobody waits for.
@@ -103,10 +104,10 @@ extension Queue {
         let low = leastLow(in: log.name) ?? 0
         let last = lastAcknowledged(in: 0, of: log)
         var index = 0
-        while index + 1 < log.segments.count, log.end(of: index + 1) <= last, isPassed(index + 1, of: log, below: low),
-            lastAcknowledged(in: index + 1, of: log) <= last
+        while let next = next(behind: index, of: log), end(of: next, in: log) <= last,
+            isPassed(next, of: log, below: low), lastAcknowledged(in: next, of: log) <= last
         {
-            index += 1
+            index = next
         }
         return index
     }
@@ -114,7 +115,7 @@ extension Queue {
     /// The last event that was ever acknowledged from a segment, as the next one's header says: where that one was
     /// opened to commit again and cut off, it begins no later, and holds nothing.
     func lastAcknowledged(in index: Int, of log: LogState) -> UInt64 {
-        guard index + 1 < log.segments.count, let next = try? header(of: log, index + 1) else {
+        guard let behind = next(behind: index, of: log), let next = try? header(of: log, behind) else {
             return log.end(of: log.segments.count - 1)
         }
         guard let previous = next.previous, previous.segment == log.segments[index].name.id else { return 0 }

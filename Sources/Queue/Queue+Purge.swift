@@ -95,6 +95,7 @@ extension Queue {
     /// commit that failed leaves behind that end what a later segment has.
     private func segments(of log: LogState, holding ids: Set<EventID>) throws(QueueError) -> [Int] {
         var found: Set<Int> = []
+        for index in log.segments.indices.reversed() { _ = isProven(index, of: log) }
         for id in ids {
             guard var index = log.index(holding: id.sequence) else { continue }
             found.insert(index)

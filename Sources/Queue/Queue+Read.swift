@@ -19,7 +19,7 @@ extension Queue {
         precondition(first >= 1 && limit > 0)
         let sequence = max(first, cursor(destination: destination, log: log)?.low ?? 1)
         guard let state = logs[log], sequence <= state.last else { return nil }
-        guard let index = state.index(holding: sequence), sequence <= state.end(of: index) else {
+        guard let index = index(holding: sequence, in: state), sequence <= state.end(of: index) else {
             return missing(state, from: sequence, for: destination)
         }
         let key = CursorKey(destination: destination, log: log)
@@ -124,6 +124,7 @@ extension Queue {
         for earlier in (0..<index).reversed() {
             let name = log.segments[earlier].name
             guard let first = builder.lost.first?.sequences.lowerBound else { return }
+            guard isProven(earlier, of: log) else { continue }
             var last = UInt64.max
             var validLength = Int.max
             if let previous = try? header(of: log, earlier + 1)?.previous {
@@ -152,6 +153,7 @@ extension Queue {
         }
     }
 
+    /// A segment's header; nil where it is damaged or not the segment's.
     func header(of log: LogState, _ index: Int) throws(QueueError) -> SegmentHeader? {
         let name = log.segments[index].name
         let source = try openFile(of: name, at: log.path(of: name))
@@ -160,6 +162,7 @@ extension Queue {
             defer { window.detach() }
             return try SegmentScan.header(window, segment: name.id)
         }
+        .flatMap { $0.isOf(name, log: log.name, identity: identity) ? $0 : nil }
     }
 
     private func note(_ lost: ChunkBuilder.Lost, in log: LogState) {

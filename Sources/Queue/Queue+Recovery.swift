@@ -31,6 +31,7 @@ extension Queue {
             unlisted = error
             recovery.note(error)
         }
+        leaveDoubles()
         // The tails are read once all names are known, so that no segment id is given twice whatever fails.
         for log in logsInOrder where log.unrecovered == nil {
             do throws(QueueError) { try recoverTail(log) } catch { leave(log, error) }
@@ -80,6 +81,7 @@ extension Queue {
             do throws(QueueError) {
                 try listSegments(log)
             } catch  where error.isMissingEntry {}
+            leaveDoubles()
             try recoverTail(log)
         } catch {
             leave(log, error)
@@ -123,13 +125,14 @@ extension Queue {
                 recovery.strays.append(path)
                 continue
             }
-            nextSegment = max(nextSegment, name.id + 1)
+            if name.id <= SegmentName.maximumUnprovenID { nextSegment = max(nextSegment, name.id + 1) }
             let status = try attempt(.status, path) { () throws(Errno) in try storage.status(of: path) }
             guard status.kind == .regular else {
                 recovery.strays.append(path)
                 continue
             }
-            log.segments.append(LogState.Segment(name: name, size: status.size, isSound: false))
+            log.segments.append(
+                LogState.Segment(name: name, size: status.size, isSound: false, isProven: false))
         }
         guard names.contains(SpareSegment.name) else { return }
         let path = log.folder + "/" + SpareSegment.name
@@ -142,15 +145,22 @@ extension Queue {
     /// Finds the newest event, in the newest segment that has one.
     private func recoverTail(_ log: LogState) throws(QueueError) {
         var known: UInt64?
+        var unproven: [SegmentName] = []
         var tails: [Tail] = []
         var damages: [(damage: RecoveryReport.Damage, file: any StorageFile)] = []
-        for segment in log.segments.reversed() {
-            let scanned = try scan(segment, of: log)
+        for index in log.segments.indices.reversed() {
+            let name = log.segments[index].name
+            let scanned = try scan(log.segments[index], of: log)
             let scan = scanned.scan
-            damages += scan.damages.map { ($0, scanned.file) }
-            if scanned.header != nil || scan.wall != nil {
-                known = max(known ?? 0, scan.last, scanned.header?.previous?.last ?? 0)
+            guard name.isBorneOut(by: scanned.header, hasBatch: scan.batches > 0, of: log.name, identity: identity)
+            else {
+                unproven.append(name)
+                continue
             }
+            log.segments[index].isProven = true
+            nextSegment = max(nextSegment, name.id + 1)
+            damages += scan.damages.map { ($0, scanned.file) }
+            known = max(known ?? 0, scan.last, scanned.header?.previous?.last ?? 0)
             recovery.salvaged += scan.salvaged
             recovery.keyed += scan.keyed
             guard let wall = scan.wall else { continue }
@@ -158,8 +168,10 @@ extension Queue {
             tails.append(scanned)
             break
         }
-        if let known { leaveStrays(of: log, beyond: known) }
-        log.last = max(known ?? 0, log.segments.map { $0.name.first - 1 }.max() ?? 0)
+        leaveStrays(of: log, unproven, beyond: known)
+        // Where nothing else is left, a name tells how many events came before.
+        let named = unproven.map(\.first).filter { $0 <= SegmentName.maximumUnprovenSequence }.max()
+        log.last = known ?? named.map { $0 - 1 } ?? 0
         for (damage, file) in damages where log.segments.contains(where: { $0.name.id == damage.segment }) {
             report(damage, in: file)
         }
@@ -169,7 +181,11 @@ extension Queue {
         for segment in log.segments.reversed() where segment.name.id < newest.segment.name.id {
             guard tails.last?.isCutOff ?? false else { break }
             let scanned = try scan(segment, of: log)
-            if scanned.scan.wall != nil { tails.append(scanned) }
+            let hasBatch = scanned.scan.batches > 0
+            guard hasBatch,
+                segment.name.isBorneOut(by: scanned.header, hasBatch: true, of: log.name, identity: identity)
+            else { continue }
+            tails.append(scanned)
         }
         try keep(tails, of: log)
     }
@@ -187,10 +203,11 @@ extension Queue {
         }
     }
 
-    /// Leaves alone files that have only the name of a segment: without a header or a batch, and not next to the last
-    /// event of those that have one.
-    private func leaveStrays(of log: LogState, beyond last: UInt64) {
-        let isStray = { (segment: LogState.Segment) in segment.name.first > last + 1 }
+    /// Leaves alone files that have only the name of a segment, and those that begin beyond the last event.
+    private func leaveStrays(of log: LogState, _ unproven: [SegmentName], beyond last: UInt64?) {
+        let isStray = { (segment: LogState.Segment) in
+            unproven.contains(segment.name) || last.map { segment.name.first > $0 + 1 } ?? false
+        }
         recovery.strays += log.segments.filter(isStray).map { log.path(of: $0.name) }
         log.segments.removeAll(where: isStray)
     }

@@ -55,10 +55,15 @@ extension Queue {
         let spare = log.spare?.size ?? 0
         if isSettled(log) { return max(spare, log.bytes - emptySegmentBytes) }
         guard let low = leastLow(in: log.name), let tip = log.tip else { return spare }
-        let gone = log.segments.indices.prefix {
-            log.segments[$0].name.id < tip.segment && log.end(of: $0) < low && lastAcknowledged(in: $0, of: log) < low
+        var bytes = spare
+        var index = 0
+        while oldestSegment(of: log) != nil, log.segments[index].name.id < tip.segment,
+            isPassed(index, of: log, below: low), let next = next(behind: index, of: log)
+        {
+            bytes += log.segments[index].size
+            index = next
         }
-        return gone.reduce(spare) { $0 + log.segments[$1].size }
+        return bytes
     }
 
     /// True where every destination has settled every event, and none must be committed again.

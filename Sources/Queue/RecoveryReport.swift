@@ -18,6 +18,8 @@ package struct RecoveryReport: Sendable, Equatable {
             case missingTail = "missing tail"
             /// A segment's file, or a whole log, that is not there.
             case missing
+            /// A file that has only the name of a segment, found while reading; left alone, it hides no event.
+            case stray
         }
 
         package let kind: Kind

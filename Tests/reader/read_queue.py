@@ -75,22 +75,26 @@ def main(queue):
         return open(name, "rb").read() if os.path.exists(name) else b""
     paths = sorted(glob.glob(os.path.join(glob.escape(queue), "logs/*/*.segment")), reverse=True)
     page, headers = contents(queue + "/FORMAT"), {path: sheet(contents(path)[:512], b"UPLINKS\n") for path in paths}
-    sheets = [sheet(page[:512], b"UPLINKQ\n")[16:], sheet(page[2048:2560], b"UPLINKQ\n")[16:]]
-    seal = next(get(each, 0, 4) for each in sheets + [head[24:] for head in headers.values()] if any(each[:16]))
+    sheets = [sheet(page[:512], b"UPLINKQ\n")[16:32], sheet(page[2048:2560], b"UPLINKQ\n")[16:32]]
+    identity = next(each for each in sheets + [head[24:40] for head in headers.values()] if any(each))
+    seal = get(identity, 0, 4)
     for log in sorted({os.path.dirname(path) for path in paths}):
         events, least, after = {}, 1 << 64, bytes(512)
         for path in [path for path in paths if os.path.dirname(path) == log]:
-            head, segment, first = headers[path], int(path[-45:-29], 16), int(path[-28:-8])
+            segment, first, name = int(path[-45:-29], 16), int(path[-28:-8]), os.path.basename(log).encode()
+            head = headers[path] if get(headers[path], 40) == segment else bytes(512)
             found = read_segment(contents(path), segment, first, get(head, 16, 4) or 512, [get(head, 48)], seal)
+            if (get(head, 56), head[137 : 137 + head[136]], head[24:40]) != (first, name, identity) and any(head):
+                continue
             for sequence, (epoch, event, end) in found.items():
                 if sequence < least or get(after, 88) == segment and end <= get(after, 96):
                     events.setdefault(sequence, (epoch, event))
-            least, after = min(least, first), head
+            if found or any(head):
+                least, after = min(least, first), head
         for sequence, (epoch, event) in sorted(item for item in events.items() if item[1][1] is not None):
-            print(f"event {os.path.basename(log)} {epoch:016x}-{sequence}", event.decode().translate({10: " ", 13: " "}))
+            print(f"event {name.decode()} {epoch:016x}-{sequence}", event.decode().translate({10: " ", 13: " "}))
     slots, cursors = {}, contents(queue + "/cursors")
-    for at in range(0, len(cursors), 512):
-        slot = cursors[at : at + 512]
+    for at, slot in [(at, cursors[at : at + 512]) for at in range(0, len(cursors), 512)]:
         if slot[:4] == b"UPC1" and crc(slot[8:], seal) == get(slot, 4, 4):
             slots[at // 8192, at % 4096] = max(slots.get((at // 8192, at % 4096), (0, b"")), (get(slot, 8), slot))
     for _, (_, slot) in sorted(slots.items()):

@@ -56,6 +56,11 @@ struct SegmentHeader: Equatable {
         let last: UInt64
     }
 
+    /// True where it is that of the segment with this name in this log of this queue.
+    func isOf(_ name: SegmentName, log: LogName, identity: QueueIdentity) -> Bool {
+        segment == name.id && first == name.first && self.log == log && self.identity == identity
+    }
+
     /// A whole block.
     var encoded: [UInt8] {
         var bytes = Self.magic
@@ -123,6 +128,9 @@ struct SegmentName: Equatable {
     /// Beyond these no queue comes; a greater number was not written by one.
     static let maximumID: UInt64 = 1 << 48
     static let maximumSequence: UInt64 = 1 << 62
+    /// Up to these a name that nothing bears out is made room for; beyond them there must be numbers left.
+    static let maximumUnprovenID = maximumID / 2
+    static let maximumUnprovenSequence = maximumSequence / 2
     private static let suffix = Array(".segment".utf8)
 
     let id: UInt64

@@ -93,10 +93,12 @@ extension Inspection {
                 let scan = try SegmentScan(window, log: log, segment: name, seal: format.identity.seal, size: size)
                 // No name comes back: the file that has it now had it all the while, and was no other's.
                 _ = try storage.status(of: path)
+                let isOwn = name.isBorneOut(
+                    by: header, hasBatch: scan.batches > 0, of: log, identity: format.identity)
                 let damages = scan.damages.filter { seen?.contains($0) ?? true }
                 let unsure = scan.damages.filter { !damages.contains($0) }.compactMap(\.sequences)
                 reading = SegmentReading(
-                    path: path, size: size, header: header, scan: scan, damages: damages, unsure: unsure)
+                    path: path, size: size, isStray: !isOwn, scan: scan, damages: damages, unsure: unsure)
             } catch {
                 if error == .noEntry { return nil }
                 throw .failed(.open, path: storage.root + "/" + path, offset: 0, error)
@@ -118,16 +120,12 @@ struct SegmentReading {
     let path: String
     /// Bytes.
     let size: Int
-    let header: SegmentHeader?
+    /// True where it has only the name of a segment.
+    let isStray: Bool
     let scan: SegmentScan
     let damages: [RecoveryReport.Damage]
     /// Events that were missed once and not at another time.
     let unsure: [ClosedRange<UInt64>]
-
-    /// It has only the name of a segment: nothing in it bears out that it follows the event `last`.
-    func isStray(behind last: UInt64, name: SegmentName) -> Bool {
-        header == nil && scan.batches == 0 && name.first > last + 1
-    }
 }
 
 extension Verification.Cursor {

@@ -127,7 +127,9 @@ package final class Inspection {
     func segments(of log: LogName) throws(QueueError) -> [SegmentName] {
         let folder = LogState.folder + "/" + log.text
         do throws(Errno) {
-            return try storage.names(in: folder).compactMap { SegmentName(text: $0) }
+            return try storage.names(in: folder).compactMap { SegmentName(text: $0) }.filter { name in
+                (try? storage.status(of: folder + "/" + name.text))?.kind != .directory
+            }
         } catch {
             if error == .noEntry { return [] }
             throw .failed(.list, path: storage.root + "/" + folder, offset: 0, error)

@@ -30,6 +30,11 @@ struct LogVerification {
             last = max(last, end - 1)
             return
         }
+        guard !reading.isStray else {
+            return note(
+                Verification.Damage(
+                    kind: .stray, path: reading.path, offset: 0, length: reading.size, sequences: nil))
+        }
         result.segments += 1
         result.batches += reading.scan.batches
         result.bytes += reading.size
@@ -37,12 +42,6 @@ struct LogVerification {
             Verification.Damage(
                 kind: $0.kind, path: reading.path, offset: $0.offset, length: $0.length, sequences: $0.sequences)
         }
-        if reading.size < SegmentHeader.size {
-            result.damages.append(
-                Verification.Damage(
-                    kind: .missingTail, path: reading.path, offset: reading.size, length: 0, sequences: nil))
-        }
-        guard !reading.isStray(behind: last, name: name) || oldest == nil else { return }
         events.formUnion(reading.scan.events)
         for sequences in reading.unsure { gone.insert(contentsOf: sequences.lowerBound..<sequences.upperBound + 1) }
         holes.formUnion(reading.scan.holes)

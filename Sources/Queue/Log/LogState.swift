@@ -9,6 +9,8 @@ final class LogState {
         let size: Int
         /// False where it failed or is damaged, so that its file must not be used again.
         var isSound = true
+        /// True where more than its name says that it is the log's.
+        var isProven = true
     }
 
     let name: LogName
@@ -61,8 +63,11 @@ final class LogState {
     func index(holding sequence: UInt64) -> Int? { segments.lastIndex { $0.name.first <= sequence } }
 
     /// The last event that is looked for in a segment; less than its first where a later one took all of them over.
-    func end(of index: Int) -> UInt64 {
-        segments[(index + 1)...].lazy.map { $0.name.first - 1 }.min().map { min($0, last) } ?? last
+    func end(of index: Int) -> UInt64 { limit(of: index).map { min(segments[$0].name.first - 1, last) } ?? last }
+
+    /// Which of the segments behind one begins first, so that it ends what is looked for in that one.
+    func limit(of index: Int) -> Int? {
+        segments.indices[(index + 1)...].min { segments[$0].name.first < segments[$1].name.first }
     }
 
     /// Bytes of its files.
