@@ -1,15 +1,17 @@
 # make run    try it: a collector (on PORT, 8080 without it) and the daemon, on files in .run
 # make test   everything that CI runs
-# make        build for use; then, as root, make install
+# make        build for use; then, as root, make install; or make deb, a Debian package, in .run/deb
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := all
-.PHONY: all build run test simulate planted nightly fuzz bench install uninstall clean format lint
+.PHONY: all build run test simulate planted nightly fuzz bench install uninstall deb clean format lint
 MAKEFLAGS += --no-print-directory
 
 PREFIX ?= /usr
 DESTDIR ?=
+UNIT_DIR ?= $(PREFIX)/lib/systemd/system
+VERSION := $(shell sed -n 's/.*text = "\(.*\)"/\1/p' Sources/Version/Version.swift)
 PYTHON ?= /usr/bin/python3
 # Swift's runtime is linked in: what is installed needs no Swift.
 RELEASE := -c release --static-swift-stdlib -Xlinker --gc-sections
@@ -116,18 +118,29 @@ install:
 	etc="$(DESTDIR)/etc/uplinkd"
 	install -D -m 755 "$$bin/uplinkd" "$$to/sbin/uplinkd"
 	install -D -m 755 "$$bin/uplinkctl" "$$to/bin/uplinkctl"
-	install -d "$$to/lib/systemd/system" "$$etc/uplinkd.conf.d"
+	units="$(DESTDIR)$(UNIT_DIR)"
+	install -d "$$units" "$$etc/uplinkd.conf.d"
 	for unit in uplinkd.service uplinkd-events.socket uplinkd-control.socket; do
-	    sed -E 's,(=|file:)/usr/(s?bin|share)/,\1$(PREFIX)/\2/,' "systemd/$$unit" > "$$to/lib/systemd/system/$$unit"
-	    chmod 644 "$$to/lib/systemd/system/$$unit"
+	    sed -E 's,(=|file:)/usr/(s?bin|share)/,\1$(PREFIX)/\2/,' "systemd/$$unit" > "$$units/$$unit"
+	    chmod 644 "$$units/$$unit"
 	done
 	install -D -m 644 systemd/uplinkd.sysusers "$$to/lib/sysusers.d/uplinkd.conf"
 	install -D -m 644 systemd/uplinkd.tmpfiles "$$to/lib/tmpfiles.d/uplinkd.conf"
 	install -d "$$to/lib/systemd/catalog"
 	sed 's,file:/usr/,file:$(PREFIX)/,' systemd/uplinkd.catalog > "$$to/lib/systemd/catalog/uplinkd.catalog"
 	chmod 644 "$$to/lib/systemd/catalog/uplinkd.catalog"
-	install -D -m 644 -t "$$to/share/doc/uplinkd" README.md Documentation/queue-format.md
+	install -D -m 644 -t "$$to/share/doc/uplinkd" README.md Documentation/*.md
 	install -D -m 644 -t "$$to/share/doc/uplinkd/examples" Config/uplinkd.conf Config/examples/*.conf
+	install -D -m 644 -t "$$to/share/doc/uplinkd/examples/uplinkd.service.d" systemd/examples/*.conf
+	pages=$$(mktemp -d)
+	Documentation/man/generate "$$pages" "$$bin" "$(VERSION)"
+	for page in "$$pages"/*.[1-8]; do
+	    install -D -m 644 -t "$$to/share/man/man$${page##*.}" "$$page"
+	done
+	install -m 644 -t "$$to/share/doc/uplinkd" "$$pages/messages.md"
+	rm -r "$$pages"
+	install -D -m 644 Config/completions/uplinkctl.bash "$$to/share/bash-completion/completions/uplinkctl"
+	install -D -m 644 Config/completions/uplinkctl.zsh "$$to/share/zsh/vendor-completions/_uplinkctl"
 	if [[ -e "$$etc/uplinkd.conf" ]]; then
 	    echo "$$etc/uplinkd.conf is kept; the new default is in $$to/share/doc/uplinkd/examples"
 	else
@@ -144,10 +157,25 @@ uninstall:
 	rm -f "$$to/sbin/uplinkd" "$$to/bin/uplinkctl" "$$to/lib/systemd/catalog/uplinkd.catalog"
 	rm -f "$$to/lib/sysusers.d/uplinkd.conf" "$$to/lib/tmpfiles.d/uplinkd.conf"
 	for unit in uplinkd.service uplinkd-events.socket uplinkd-control.socket; do
-	    rm -f "$$to/lib/systemd/system/$$unit"
+	    rm -f "$(DESTDIR)$(UNIT_DIR)/$$unit"
 	done
+	rm -f "$$to/share/bash-completion/completions/uplinkctl" "$$to/share/zsh/vendor-completions/_uplinkctl"
+	rm -f "$$to"/share/man/man?/uplinkd* "$$to/share/man/man1/uplinkctl.1"
 	rm -rf "$$to/share/doc/uplinkd"
 	echo "Kept: $(DESTDIR)/etc/uplinkd, and the queue ($(DESTDIR)/var/lib/uplinkd)"
+
+# From the programs that are there, where BIN_DIR is given; in a folder of its own, so that the checkout stays clean.
+deb: $(if $(filter command environment,$(origin BIN_DIR)),,build)
+	@.ci/packages deb
+	to="$(CURDIR)/.run/deb/uplinkd-$(VERSION)"
+	rm -rf "$$to"
+	mkdir -p "$$to"
+	cp -a --parents Makefile README.md Config Documentation Sources/Version debian systemd "$$to"
+	cd "$$to"
+	BIN_DIR="$(abspath $(BIN_DIR))" dpkg-buildpackage --no-sign --build=binary
+	cd ..
+	lintian --allow-root --fail-on error,warning uplinkd_*.changes
+	echo "$$PWD/$$(echo uplinkd_*.deb)"
 
 clean:
 	@swift package clean

@@ -4,9 +4,10 @@
 #
 #   boot-systemd.sh up   [options]          boot; prints the state folder on stdout
 #   boot-systemd.sh exec STATE CMD...       run CMD inside, exit with its status
-#   boot-systemd.sh net  STATE up|down|carrier-off|carrier-on    switch the test link (needs --net)
+#   boot-systemd.sh net  STATE up|down|carrier-off|carrier-on|plug    switch the test link (needs --net)
 #   boot-systemd.sh peer STATE CMD...       run CMD in the peer's network namespace (needs --net)
-#   boot-systemd.sh reboot STATE            stop and boot again; keeps what was written outside /run and /tmp
+#   boot-systemd.sh reboot STATE [unplugged]    stop and boot again; keeps what was written outside /run and /tmp;
+#                                           without the test link, until `net STATE plug`
 #   boot-systemd.sh crash STATE             SIGKILL of everything inside at once, then boot again
 #   boot-systemd.sh down STATE              power off, clean up (any number of times)
 #
@@ -130,7 +131,7 @@ start() {       # start PID 1 of the box and wait until it has finished booting
     done
     case ${st-} in running) ;; degraded) inside "$S" systemctl --no-legend --failed >&2;;
         *) cat "$S/boot.log" "$S/console" >&2; halt "$S"; die "not booted in 30 s (${st:-no answer})";; esac
-    [ "$net" = 1 ] && netup "$S"
+    [ "$net" = 1 ] && [ "${2-}" != unplugged ] && netup "$S"
     return 0
 }
 halt() {        # orderly power-off, then by force
@@ -191,7 +192,7 @@ cmd_down() {
     mountpoint -q "$S/m" && { umount "$S/m" || umount -l "$S/m"; }
     rm -rf --one-file-system "$S"
 }
-cmd_reboot() { local S=${1%/}; . "$S/conf"; halt "$S" ${2-}; cgclean "$cg"; start "$S"; }
+cmd_reboot() { local S=${1%/}; . "$S/conf"; halt "$S" "${2-}"; cgclean "$cg"; start "$S" ${3-}; }
 cmd_net() {
     local S=${1%/} p; p=$(cat "$S/pid")
     case $2 in
@@ -199,7 +200,8 @@ cmd_net() {
         up)   nsenter -t "$p" -n sh -ec 'ip link set eth0 up; ip addr replace 2001:db8::2/64 dev eth0 nodad; ip route replace default via 192.0.2.1';;
         carrier-off) peer "$S" ip link set peer0 down;;
         carrier-on)  peer "$S" ip link set peer0 up;;
-        *) die "net STATE up|down|carrier-off|carrier-on";;
+        plug) netup "$S";;
+        *) die "net STATE up|down|carrier-off|carrier-on|plug";;
     esac
 }
 case ${1-} in
@@ -208,7 +210,7 @@ case ${1-} in
     exec) S=$2; shift 2; inside "${S%/}" "$@";;
     peer) S=$2; shift 2; peer "${S%/}" "$@";;
     net) cmd_net "$2" "$3";;
-    reboot) cmd_reboot "$2";;
+    reboot) cmd_reboot "$2" "" ${3-};;
     crash) cmd_reboot "$2" now;;
     *) sed -n '2,/^set -u/{s/^# \{0,1\}//;/^set -u/d;p}' "$me"; exit 2;;
 esac

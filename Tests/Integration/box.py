@@ -14,28 +14,37 @@ PEER_URL = "http://192.0.2.1:8080/collect"
 PEER_SETTINGS = SETTINGS + "PlainHTTP=yes\nExpectHeader=X-Collector\n"
 
 
+def make(*words):
+    """`make` in the checkout with the programs under test; what it prints."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    return subprocess.run(["make", "-C", ROOT, f"BIN_DIR={BIN}", *words], check=True, env=environment,
+                          stdout=subprocess.PIPE, text=True).stdout
+
+
 class Box:
     """One booted system; `root` is its file system, whose sockets take clients from outside, too."""
 
     def __init__(self):
         self.tree = tempfile.mkdtemp(prefix="upl-tree-", dir="/var/tmp")
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
-        subprocess.run(["make", "-s", "-C", ROOT, "install", f"BIN_DIR={BIN}", f"DESTDIR={self.tree}"],
-                       check=True, env=environment)
-        command = [BOOT, "up", "--net", "--tree", self.tree, "--limit", "600"]
-        self.state = subprocess.check_output(command, text=True).strip()
+        make("-s", "install", f"DESTDIR={self.tree}")
+        self.boot("--tree", self.tree)
         self.sh("systemd-sysusers; systemd-tmpfiles --create uplinkd.conf; journalctl --update-catalog")
         self.sh(f"systemctl enable {' '.join(UNITS)}")
+
+    def boot(self, *options):
+        command = [BOOT, "up", "--net", *options, "--limit", "900"]
+        self.state = subprocess.check_output(command, text=True).strip()
         self.collectors = []
         self.cursor = ""
 
     def down(self):
         subprocess.run([BOOT, "down", self.state], check=True)
-        shutil.rmtree(self.tree)
+        if self.tree:
+            shutil.rmtree(self.tree)
 
-    def again(self, how):
-        """Boots again, after an orderly `reboot` or after a `crash` of everything at once."""
-        subprocess.run([BOOT, how, self.state], check=True)
+    def again(self, how, *words):
+        """Boots again, after an orderly `reboot` or after a `crash` of everything at once; or `unplugged`."""
+        subprocess.run([BOOT, how, self.state, *words], check=True)
 
     def reset(self):
         """As after the installation: sockets listening, no queue, no drop-ins, the shipped configuration."""
@@ -44,6 +53,10 @@ class Box:
         shutil.copy(os.path.join(self.tree, "etc/uplinkd/uplinkd.conf"), self.path("/etc/uplinkd/uplinkd.conf"))
         self.sh("systemctl daemon-reload; systemctl reset-failed; "
                 "systemctl start uplinkd-events.socket uplinkd-control.socket")
+        self.forget_journal()
+
+    def forget_journal(self):
+        """What was logged until now is of no interest."""
         self.cursor = self.sh("journalctl -q -n 0 --show-cursor").stdout.split()[-1]
 
     def close_collectors(self):
@@ -106,7 +119,7 @@ class Box:
         self.systemctl("daemon-reload")
 
     def link(self, how):
-        """Switches the link to the peer: carrier-off, carrier-on, down, up."""
+        """Switches the link to the peer: carrier-off, carrier-on, down, up; plug after a start without."""
         subprocess.run([BOOT, "net", self.state, how], check=True)
 
     def collector(self, **options):

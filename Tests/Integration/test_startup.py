@@ -41,6 +41,17 @@ def test_stale_socket(daemons):
     assert daemon.stop() == 0
 
 
+def test_a_backlog_goes_out_though_nobody_asks(daemons, collector):
+    """After a start with events queued and a network that stands still: no client, no message wakes the daemon."""
+    collector.stop()
+    daemon = daemons(url=collector.url, options="FlushSpread=0").start()
+    daemon.post_numbers(range(100))
+    daemon.stop()
+    collector.start()
+    daemon.start(wait=False)
+    until(lambda: collector.numbers() == list(range(100)), 5, lambda: daemon.read_log())
+
+
 @pytest.mark.parametrize("same_sockets", [False, True])
 def test_second_daemon_on_a_directory(daemons, collector, same_sockets):
     """It is refused with 74, and the first goes on with all that it has."""

@@ -1,14 +1,13 @@
 """The units as they are installed, under a real systemd and a real journal."""
-import json
 import os
 import stat
-import threading
 import time
 
 import pytest
 
 from box import PEER_SETTINGS, PEER_URL, Box
 from harness import LineClient, Script, until
+from load import Client, finish
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a systemd of its own needs root")
 STARTED = "bef6b0e35792b5370569c47fcfea5070"
@@ -144,102 +143,23 @@ def test_a_broken_reload_changes_nothing(box):
     assert box.show("MainPID") == process
 
 
-class Client(threading.Thread):
-    """Posts numbered events and knows what was acknowledged, and where a connection was refused or reset."""
-
-    def __init__(self, path, name, speaks_http, is_kept):
-        super().__init__(daemon=True)
-        self.path, self.name, self.speaks_http, self.is_kept = path, name, speaks_http, is_kept
-        self.count = 0
-        self.acknowledged, self.faults, self.connections = [], [], 0
-        self.enough = threading.Event()
-
-    def run(self):
-        while not self.enough.is_set():
-            try:
-                self.connect()
-            except BrokenPipeError:
-                continue  # written after the daemon had said goodbye
-            except (OSError, ValueError) as error:
-                self.faults.append(repr(error))
-
-    def connect(self):
-        link = LineClient(self.path, timeout=30)
-        self.connections += 1
-        taken = 0
-        try:
-            while not self.enough.is_set():
-                numbers = [f"{self.name}-{self.count + each}" for each in range(5)]
-                self.count += 5
-                if self.speaks_http:
-                    accepted = self.post(link, numbers)
-                else:
-                    link.send(b"".join(b'{"n":"%s"}\n' % number.encode() for number in numbers))
-                    accepted = self.lines(link, taken, 5)
-                self.acknowledged += numbers[:accepted]
-                taken += accepted
-                if accepted < 5 or not self.is_kept:
-                    return
-        finally:
-            link.close()
-
-    @staticmethod
-    def lines(link, before, count):
-        """How many of the lines were taken."""
-        accepted = 0
-        while accepted < count:
-            answer = link.answer()
-            if answer is None or "error" in answer:
-                assert answer is None or answer["error"]["status"] == 503, answer
-                return accepted
-            accepted = answer["accepted"] - before
-        return accepted
-
-    @staticmethod
-    def post(link, numbers):
-        """How many of the request's events were taken: all or none."""
-        body = json.dumps([{"n": number} for number in numbers]).encode()
-        link.send(b"POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-                  b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-        head = link.reader.readline()
-        if not head:
-            return 0
-        length = 0
-        while (line := link.reader.readline().strip()):
-            if line.lower().startswith(b"content-length:"):
-                length = int(line.split(b":")[1])
-        text = link.reader.read(length)
-        assert head.split()[1] in (b"202", b"503"), (head, text)
-        return len(numbers) if head.split()[1] == b"202" else 0
-
-
 def test_restart_under_load_refuses_and_resets_nobody(box):
     collector = box.collector()
     box.configure({"main": collector.url})
     box.systemctl("start", "uplinkd")
-    clients = [Client(box.events, f"{speaks}{is_kept}{each}", speaks, is_kept)
-               for speaks in (0, 1) for is_kept in (0, 1) for each in (0, 1)]
-    for client in clients:
-        client.start()
-    for _ in range(5):
+    clients = Client.four(box.events, pause=0.02)
+    for _ in range(10):
         before = {client: len(client.acknowledged) for client in clients}
         until(lambda: all(len(client.acknowledged) >= before[client] + 20 for client in clients), 30, "all go on")
         box.systemctl("restart", "uplinkd")
-    for client in clients:
-        client.enough.set()
-    for client in clients:
-        client.join(40)
-        assert not client.is_alive()
-    faults = {client.name: client.faults for client in clients if client.faults}
-    assert not faults
-    acknowledged = {number for client in clients for number in client.acknowledged}
-    assert len(acknowledged) == sum(len(client.acknowledged) for client in clients) >= 8 * 20 * 5
+    acknowledged = finish(clients)
+    assert len(acknowledged) >= 4 * 20 * 10
     until(lambda: box.destination()["ledger"]["queued"] == 0, 30, "nothing is queued")
     numbers = collector.numbers()
     # An orderly stop leaves no doubt: what was not acknowledged was not taken, and nothing is sent twice.
     assert set(numbers) == acknowledged
     assert len(numbers) == len(acknowledged)
-    assert all(client.connections >= 5 for client in clients)
+    assert all(client.connections >= 10 for client in clients)
     assert box.show("NRestarts") == "0"
 
 

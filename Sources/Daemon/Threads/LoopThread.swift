@@ -108,6 +108,8 @@ final class LoopThread {
         applyTrust()
         try watch(parts.replies)
         loop.endOfTurn = { [weak self] in self?.endTurn() }
+        // The first turn would wait for a client or the network, whatever lies in the queue.
+        setTimer()
     }
 
     /// Tells the coordinator and carries out what follows, in order.
