@@ -51,6 +51,14 @@ struct Checks {
                 .error, at: place("PlainHTTP", nil),
                 "PlainHTTP=yes needs ExpectHeader=, which tells the collector's answers from a portal's")
         }
+        if destination.format == .cloudevents,
+            destination.cloudEventsSource == nil || destination.cloudEventsType == nil
+        {
+            problems.add(
+                .error, at: place("Format", nil),
+                "Format=cloudevents needs CloudEventsSource= and CloudEventsType=, "
+                    + "for events that are posted as plain JSON")
+        }
         if destination.retryMinimum > destination.retryMaximum {
             problems.add(
                 .error, at: place("RetryMin", "RetryMax"),

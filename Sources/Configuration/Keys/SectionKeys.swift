@@ -88,7 +88,7 @@ extension DestinationSection: ConfigurationSection {
         .optional("ClientCertificate", \.clientCertificate, .path()),
         .optional("ClientKey", \.clientKey, .path()),
         .optional("Proxy", \.proxy, .url),
-        .optional("CloudEventsSource", \.cloudEventsSource, .text(limit: 1_024)),
-        .optional("CloudEventsType", \.cloudEventsType, .text(limit: 1_024)),
+        .optional("CloudEventsSource", \.cloudEventsSource, .uriReference),
+        .optional("CloudEventsType", \.cloudEventsType, .attribute),
     ]
 }

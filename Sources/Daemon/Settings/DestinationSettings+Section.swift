@@ -33,6 +33,8 @@ extension DestinationSettings {
             expectHeader = try ExpectedHeader(expected.name + (expected.value.map { ": " + $0 } ?? ""))
         }
         checkURL = try section.checkURL.map { check throws(DeliveryError) in try DestinationURL(check.text) }
+        cloudEventsSource = section.cloudEventsSource ?? ""
+        cloudEventsType = section.cloudEventsType ?? ""
         authority = reader.authority(of: section)
         try check()
     }

@@ -30,7 +30,8 @@ struct RequestBuilding: Sendable {
             HeaderField(name: "Uplink-Attempt", value: "\(batch.attempts)"),
         ]
         return OutgoingRequest(
-            id: id, destination: settings.name, method: .post, url: settings.url, headers: batchHeaders + own,
+            id: id, destination: settings.name, method: .post,
+            url: settings.format.layout.url(settings.url, events: batch.events), headers: batchHeaders + own,
             body: batch.body, gzipLevel: settings.gzipLevel, connectTimeout: settings.connectTimeout,
             timeout: settings.timeout, isCheck: false)
     }

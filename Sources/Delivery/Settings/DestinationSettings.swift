@@ -10,6 +10,10 @@ package struct DestinationSettings: Sendable, Equatable {
         case ndjson
         /// One event a request.
         case object
+        /// One CloudEvent a request.
+        case cloudevents
+        /// Up to 10 events for Tealium's collector.
+        case tealium
     }
 
     /// Members that can be added to an event; raw values are their names.
@@ -68,6 +72,9 @@ package struct DestinationSettings: Sendable, Equatable {
     package var expectHeader: ExpectedHeader?
     /// What a check without events gets; nil: `url`.
     package var checkURL: DestinationURL?
+    /// `source` and `type` of events that are no CloudEvents, where they are sent as such.
+    package var cloudEventsSource = ""
+    package var cloudEventsType = ""
     /// Certificates in PEM that vouch for the destination; nil: those of the system.
     package var authority: [UInt8]?
 

@@ -15,7 +15,7 @@ package struct DestinationURL: Sendable, Hashable {
     /// 1 to 65535; 0 for `http+unix`.
     package let port: UInt16
     /// The path and the query, beginning with `/`.
-    package let path: String
+    package private(set) var path: String
 
     /// Takes a URL apart; throws `url` where it is none that can be used.
     package init(_ text: String) throws(DeliveryError) {
@@ -57,6 +57,16 @@ package struct DestinationURL: Sendable, Hashable {
         case .unix: "http+unix://" + host.split(separator: "/").map { "%2F" + $0 }.joined() + path
         case .http, .https: "\(scheme.rawValue)://\(host.contains(":") ? "[\(host)]" : host):\(port)\(path)"
         }
+    }
+
+    /// The same with a segment at the end of its path, in place of one of these that may stand there.
+    func appending(_ segment: String, insteadOf others: [String]) -> DestinationURL {
+        let (whole, query) = path.firstIndex(of: "?").map { (path[..<$0], path[$0...]) } ?? (path[...], "")
+        var segments = whole.split(separator: "/")
+        if let last = segments.last, others.contains(String(last)) { segments.removeLast() }
+        var result = self
+        result.path = (segments + [Substring(segment)]).map { "/" + $0 }.joined() + query
+        return result
     }
 
     private static func hostAndPort(_ authority: Substring, _ standard: UInt16) -> (String, UInt16)? {
