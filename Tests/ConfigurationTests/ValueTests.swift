@@ -113,7 +113,7 @@ struct ValueTests {
         "EnrichWith=event-id", "Header=A",
         "Header=A B: 1", "Header=Content-Length: 5", "BatchMaxEvents=0",
         "BatchMaxEvents=+5", "Format=xml",
-        "RetryMin=10min", "Format=cloudevents", "Format=cloudevents\nCloudEventsSource=/a",
+        "RetryMin=10min", "Format=cloudevents", "Format=cloudevents\nCloudEventsSource=/a", "ClientKey=/k",
         "CloudEventsSource=till 7", "CloudEventsSource=<a>", "CloudEventsSource=ü",
         "TokenFile=token", "Header=Authorization: x\nTokenFile=/t", "PlainHTTP=yes", "CheckURL=http://other.example/",
     ])

@@ -87,7 +87,7 @@ extension DestinationSection: ConfigurationSection {
         .optional("CACertificate", \.caCertificate, .path()),
         .optional("ClientCertificate", \.clientCertificate, .path()),
         .optional("ClientKey", \.clientKey, .path()),
-        .optional("Proxy", \.proxy, .url),
+        .optional("Proxy", \.proxy, .proxy),
         .optional("CloudEventsSource", \.cloudEventsSource, .uriReference),
         .optional("CloudEventsType", \.cloudEventsType, .attribute),
     ]

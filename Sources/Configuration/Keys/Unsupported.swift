@@ -18,8 +18,5 @@ struct Unsupported: Sendable {
         Unsupported("Destination", "Credential"),
         Unsupported("Destination", "MaxEventsPerSecond"),
         Unsupported("Destination", "NetworkTypes"),
-        Unsupported("Destination", "ClientCertificate"),
-        Unsupported("Destination", "ClientKey"),
-        Unsupported("Destination", "Proxy"),
     ]
 }

@@ -40,6 +40,26 @@ package struct DestinationSettings: Sendable, Equatable {
         }
     }
 
+    /// An HTTP proxy that requests go by; to https it is asked for a tunnel.
+    package struct Proxy: Sendable, Hashable {
+        /// A name or an address without brackets.
+        package let host: String
+        /// 1 to 65535.
+        package let port: UInt16
+        package let user: String?
+        package let password: String?
+
+        package init(host: String, port: UInt16, user: String? = nil, password: String? = nil) {
+            self.host = host
+            self.port = port
+            self.user = user
+            self.password = password
+        }
+
+        /// `http://HOST:PORT`.
+        package var text: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+    }
+
     /// The time over which what follows the first batch after an outage is spread.
     package enum FlushSpread: Sendable, Equatable {
         /// 2 s after an outage of the own link; a quarter of the outage, at most 600 s, after the collector's.
@@ -75,14 +95,21 @@ package struct DestinationSettings: Sendable, Equatable {
     /// `source` and `type` of events that are no CloudEvents, where they are sent as such.
     package var cloudEventsSource = ""
     package var cloudEventsType = ""
+    package var proxy: Proxy?
     /// Certificates in PEM that vouch for the destination; nil: those of the system.
     package var authority: [UInt8]?
+    /// The certificate in PEM that is shown to it, and its key.
+    package var clientCertificate: [UInt8]?
+    package var clientKey: [UInt8]?
 
     /// The standard settings for a name and a URL; the rest is set, then `check` is called.
     package init(name: String, url: DestinationURL) {
         self.name = name
         self.url = url
     }
+
+    /// The host that connections are made to: the proxy's, if there is one; nil for a Unix socket.
+    package var connectHost: String? { proxy?.host ?? (url.scheme == .unix ? nil : url.host) }
 
     /// Throws where values are out of range or do not go together.
     package func check() throws(DeliveryError) {
