@@ -20,7 +20,8 @@ def bodies():
 
 
 def post(daemon, body, content_type):
-    status, _, answer = request(daemon.events, "POST", "/v1/events", body, {"Content-Type": content_type})
+    status, _, answer = request(daemon.events, "POST", "/v1/events", body.encode(),
+                                {"Content-Type": content_type})
     assert status == 202, answer
     return json.loads(answer)
 
@@ -74,6 +75,39 @@ def test_a_cloud_event_that_waited(daemons):
         assert (attributes["wasqueued"], attributes["queuereason"], data["n"]) == ("true", "connectivity", 1)
     finally:
         late.stop()
+
+
+TRAPS = [
+    "{}", "{ \t}", '{"n":12345678901234567,"m":-0.0,"e":1e400,"f":1E-7}', '{"a":1,"a":2}', '{"":""}',
+    r'{"s":"\"\\\/\b\f\n\r\t\u0000\ud834\udd1e\ud800"}', '{"ü€😀":"ü€😀\u2028","}":"{\\"}"}',
+    '{"network_connection_type":null}', r'{"network\u005fconnection_type":"x"}', r'{"network_connection_type\u0020":1}',
+    '{"deep":{"network_connection_type":1,"}":[[{}]]}}', '{"long":"' + "x" * (256 * 1024 - 11) + '"}',
+]
+
+
+@pytest.mark.parametrize("format, opening, between, closing", [
+    ("json", "[", ",", "]"), ("ndjson", "", "\n", "\n"), ("object", "", "", ""),
+])
+def test_every_byte_of_an_event_is_kept(daemons, bodies, format, opening, between, closing):
+    options = FAST + f"Format={format}\nEnrichWith=network_connection_type\n"
+    daemon = daemons(url=bodies.url, options=options).start()
+    broken = '{\n\t"a" :\r\n[ 1,2 ]\n}'
+    events = TRAPS + [broken]
+    post(daemon, "[" + ", ".join(TRAPS[:-1]) + "]", "application/json")
+    post(daemon, TRAPS[-1], "application/json")
+    post(daemon, broken, "application/json")
+    delivered(daemon, len(events))
+    member = '"network_connection_type":"loopback"'
+    expected = []
+    for event in events:
+        has_it = event in TRAPS[7:9]
+        is_empty = event in TRAPS[:2]
+        one = event if has_it else event[:-1] + ("" if is_empty else ",") + member + "}"
+        expected.append(one.replace("\n", " ").replace("\r", " ") if format == "ndjson" else one)
+    sent = [body.decode() for _, body in bodies.bodies]
+    assert all(body.startswith(opening) and body.endswith(closing) for body in sent)
+    inner = [body[len(opening):len(body) - len(closing)] for body in sent]
+    assert between.join(inner) == between.join(expected)
 
 
 def test_tealium(daemons, bodies):

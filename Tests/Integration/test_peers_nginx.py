@@ -52,6 +52,21 @@ def test_tls_of_a_private_authority_with_http_2(daemons, nginx, collector):
     assert {each[3]["x-protocol"] for each in collector.requests} == {"HTTP/2.0"}
 
 
+def test_two_requests_at_once_have_a_connection_each(daemons, nginx, collector):
+    """So that to give one up takes nothing from the other."""
+    front = nginx(to(collector.port), tls="server")
+    daemon = daemons(url=f"https://localhost:{front.port}/in", options=FAST + TRUST, sections=CHECKS).start()
+    daemon.post_numbers([0])
+    delivered(daemon, collector, [0])
+    collector.script = Script(delay=0.5)
+    daemon.post_numbers([1])
+    daemon.post([{"n": 2}], lane="urgent")
+    until(lambda: len(collector.posts()) == 3, 10, "both are on their way")
+    assert daemon.assert_ledger()["delivered"] == 1
+    until(lambda: daemon.assert_ledger()["delivered"] == 3, 10, "both are delivered")
+    assert len({each[3]["x-connection"] for each in collector.posts()[1:]}) == 2
+
+
 def test_http_2_after_the_server_was_restarted(daemons, nginx, collector):
     front = nginx(to(collector.port), tls="server")
     daemon = daemons(url=f"https://localhost:{front.port}/in", options=FAST + TRUST, sections=CHECKS).start()
