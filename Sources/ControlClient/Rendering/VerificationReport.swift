@@ -103,11 +103,7 @@ extension VerificationReport {
         json.member("retried", found.deadLetters.retried)
         json.member("bytes", found.deadLetters.bytes)
         json.endObject()
-        json.name("quarantine")
-        json.beginObject()
-        json.member("files", found.quarantine.files)
-        json.member("bytes", found.quarantine.bytes)
-        json.endObject()
+        json.append(quarantine: found.quarantine)
         for (name, damages) in [("damage", found.faults), ("unfinished", unfinished)] {
             json.name(name)
             json.beginArray()
