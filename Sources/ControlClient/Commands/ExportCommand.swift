@@ -9,8 +9,9 @@ extension Command {
         options: [CommandOption(name: "--all", value: nil, summary: "events that are settled, too")],
         summary: "print the events that are queued, one a line",
         details: """
-            Prints the events in DIR, the configured directory without it, that some
-            destination does not have yet; or, with --all, every one that can be read.
+            Prints the events in DIR that some destination does not have yet; or, with
+            --all, every one that can be read. Without DIR it looks into the directory of
+            the daemon that runs, or else the configured one.
             Changes nothing; the daemon may be running, stopped, or broken. Where it cannot
             be read how far the destinations have come, it prints all.
 
