@@ -23,6 +23,10 @@ int64_t cl_pread(int fd, void *to, size_t count, int64_t offset) { return RETRY(
 int64_t cl_pwrite(int fd, const void *from, size_t count, int64_t offset) {
     return RETRY(pwrite(fd, from, count, offset));
 }
+int64_t cl_seek_data(int fd, int64_t offset) {
+    off_t found = lseek(fd, offset, SEEK_DATA);
+    return found < 0 ? -errno : found;
+}
 int cl_fdatasync(int fd) { return RETRY(fdatasync(fd)); }
 int cl_fsync(int fd) { return RETRY(fsync(fd)); }
 int cl_truncate(int fd, int64_t size) { return RETRY(ftruncate(fd, size)); }

@@ -18,6 +18,7 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     package static let noEntry = Errno(code: ENOENT)
     package static let io = Errno(code: EIO)
     package static let wouldBlock = Errno(code: EAGAIN)
+    package static let noAddress = Errno(code: ENXIO)
     package static let noMemory = Errno(code: ENOMEM)
     package static let access = Errno(code: EACCES)
     package static let exists = Errno(code: EEXIST)

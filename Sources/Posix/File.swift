@@ -73,6 +73,16 @@ extension FileDescriptor {
         FileDescriptor(taking: try checked(cl_open(path, options.rawValue, mode)))
     }
 
+    /// Where a file goes on with bytes that are no hole, at or behind `offset` (SEEK_DATA of lseek(2)); nil where it
+    /// has none.
+    package borrowing func dataStart(from offset: Int64) throws(Errno) -> Int64? {
+        do throws(Errno) {
+            return try checked(cl_seek_data(number, offset))
+        } catch  where error == .noAddress {
+            return nil
+        }
+    }
+
     /// Reads up to `count` bytes at `offset` onto the end of `buffer`; the number read, less only at the end.
     package borrowing func read(
         upTo count: Int, at offset: Int64, into buffer: inout [UInt8]

@@ -22,7 +22,7 @@ package final class Queue {
     let quarantine: Quarantine
     let cursorFile: CursorFile
     let deadLetters: DeadLetterStore
-    let window = SegmentWindow()
+    let window: SegmentWindow
     /// Held open for its lock.
     var lock: (any StorageFile)?
     /// FORMAT, where it could not be written yet.
@@ -90,6 +90,8 @@ package final class Queue {
         self.options = options
         self.destinations = destinations
         self.lock = lock
+        // Whoever only looks may meet more holes than a daemon leaves.
+        window = SegmentWindow(passesHoles: lock == nil)
         self.randomBits = randomBits
         self.clock = clock
         lastMoment = Moment(wall: format.created, age: 0)

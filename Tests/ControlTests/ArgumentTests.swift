@@ -76,7 +76,7 @@ struct ArgumentTests {
     @Test func helpNamesEveryCommandAndOptionInEightyColumns() {
         let overview = Help.text(table: Command.all)
         for command in Command.all {
-            #expect(overview.contains("  \(command.usage)  "))
+            #expect(overview.contains("  \(command.shortUsage)  "))
             let help = Help.text(of: command)
             for option in command.options + CommandOption.common { #expect(help.contains("  \(option.usage)  ")) }
             for line in (overview + help).split(separator: "\n") { #expect(line.utf8.count <= 80, "\(line)") }

@@ -115,9 +115,15 @@ struct CommandTests {
         failing.storage.state = .failing
         var slow = StatusReport.example
         slow.storage.state = .slow
-        let cases: [(StatusReport, Int32)] = [(.held, 4), (dead, 4), (failing, 4), (slow, 0)]
-        for (report, expected) in cases {
+        var full = StatusReport.example
+        full.storage.state = .full
+        let cases: [(StatusReport, Bool, Int32)] = [
+            (.held, true, 4), (dead, true, 4), (failing, false, 4), (full, false, 4), (slow, true, 0),
+            (slow, false, 4),
+        ]
+        for (report, isReady, expected) in cases {
             var script = Script()
+            script.isReady = isReady
             script.report = report
             try withDaemon(script) { (path, _) throws in
                 #expect(CapturedConsole().run("status", "--check", "--socket", path) == expected)
@@ -131,13 +137,29 @@ struct CommandTests {
         try withDaemon { (path, flushed) throws in
             let all = CapturedConsole(environment: ["UPLINKCTL_SOCKET": path])
             #expect(all.run("flush") == 0)
-            #expect(all.output.text == "collector is tried now\nbackup is tried now\n")
+            let lines = [
+                "collector has nothing to be sent",
+                "backup cannot be tried, there is no path to it (no-route); it is as soon as there is one",
+            ]
+            #expect(all.output.text == lines.joined(separator: "\n") + "\n")
             #expect(all.run("flush", "backup") == 0)
             #expect(flushed.with { $0 } == ["collector", "backup", "backup"])
             let slip = CapturedConsole(environment: ["UPLINKCTL_SOCKET": path])
             #expect(slip.run("flush", "bakup") == 1)
             #expect(slip.complaints.text == "uplinkctl: no destination is named 'bakup'; did you mean 'backup'?\n")
             #expect(flushed.with { $0.count } == 3)
+        }
+    }
+
+    @Test func flushSaysWhoIsTried() throws {
+        var script = Script()
+        script.report.destinations[0].ledger.queued = 1
+        script.report.destinations[1].state = "unreachable"
+        script.report.destinations[1].flags = [.paused]
+        try withDaemon(script) { (path, _) throws in
+            let console = CapturedConsole()
+            #expect(console.run("flush", "--socket", path) == 0)
+            #expect(console.output.text == "collector is tried now\nbackup is not tried, it is paused\n")
         }
     }
 
@@ -209,6 +231,18 @@ struct CommandTests {
                 "/v1/events?lane=urgent application/x-ndjson {\"a\":1}\n",
                 "/v1/events?lane=urgent application/x-ndjson {\"b\":2}\n{\"c\":3}\n",
                 "/v1/events?lane=urgent application/x-ndjson {\"d\":4}",
+            ])
+    }
+
+    @Test func whatEventsAreForIsSentWithThem() throws {
+        let requests = Lock<[String]>([])
+        try withServer(Self.taking(requests)) { path in
+            let console = CapturedConsole(input: ["{\"a\":1}\n"], environment: ["UPLINKD_SOCKET": path])
+            #expect(console.run("send", "--consent", "ads&x", "--ttl", "1min 30s", "--lane", "bulk") == 0)
+        }
+        #expect(
+            requests.with { $0 } == [
+                "/v1/events?lane=bulk&ttl=1min%2030s&consent=ads%26x application/x-ndjson {\"a\":1}\n"
             ])
     }
 

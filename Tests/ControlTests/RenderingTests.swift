@@ -68,6 +68,17 @@ struct RenderingTests {
         #expect(coloured.replacing(/\u{1B}\[[0-9]+m/, with: "") == plain)
     }
 
+    @Test(
+        arguments: [
+            (79, nil), (80, "bulk"), (94, "bulk"), (95, "bulk and normal"), (100, "bulk and normal"),
+        ] as [(UInt64, String?)])
+    func aQueueThatIsNearlyFullSaysWhatItMayRefuse(_ percent: UInt64, _ lanes: String?) throws {
+        var report = StatusReport.example
+        (report.queue.bytes, report.queue.limitBytes) = (percent << 20, 100 << 20)
+        let sentence = try screen(report).split(separator: "; ").first { $0.hasPrefix("nearly full") }
+        #expect(sentence.map(String.init) == lanes.map { "nearly full, new \($0) events may be refused" })
+    }
+
     @Test func withoutDestinationsItSaysThatEventsAreKept() throws {
         var report = StatusReport.example
         report.destinations = []

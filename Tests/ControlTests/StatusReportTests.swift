@@ -19,8 +19,9 @@ struct StatusReportTests {
             "ledger":{"accepted":12,"delivered":0,"queued":12,"dead":0,"expired":0,"evicted":0,"purged":0,\
             "quarantined":0},"oldest_age_s":1.5,"last_success":null,"last_error":null,\
             "next_attempt_at":"2026-11-28T07:05:30.000Z","attempts":3}],\
-            "queue":{"bytes":1048576,"limit_bytes":536870912,"logs":{"normal":{"events":12,"bytes":1048576}},\
-            "room_s":777600},"storage":{"state":"ok","last_sync_us":1234,"detail":null},\
+            "queue":{"directory":"/var/lib/uplinkd","bytes":1048576,"limit_bytes":536870912,\
+            "logs":{"normal":{"events":12,"bytes":1048576}},"room_s":777600},\
+            "storage":{"state":"ok","last_sync_us":1234,"detail":null},\
             "consent":{"analytics":"hold"}}
 
             """

@@ -328,6 +328,9 @@ def test_a_write_that_was_cut_off_is_no_damage(queue):
         overwrite(path, starts[-1], data[starts[-1] : starts[-1] + written] + bytes(size - written))
         status, report = verify(queue)
         assert status == 0, (written, size, report)
+        text = uplinkctl("verify", queue).stdout.decode()
+        said = "no damage: a write that was cut off, of which nothing was acknowledged: logs/normal/" in text
+        assert said == bool(report["unfinished"]) and text.splitlines()[-1].startswith("sound"), text
         status, events, _ = export(queue, "--all")
         assert status == 0 and total - 4 <= len(events) <= total
         assert read(queue)[0] == events
@@ -400,8 +403,21 @@ def test_the_configured_directory_is_the_default(queue, home):
     configuration = os.path.join(home, "uplinkd.conf")
     with open(configuration, "w") as file:
         file.write(f"[Queue]\nDirectory={queue}\n")
-    done = uplinkctl("verify", env={"UPLINKD_CONFIG": configuration})
+    done = uplinkctl("verify", env={"UPLINKD_CONFIG": configuration, "UPLINKCTL_SOCKET": os.path.join(home, "none")})
     assert done.returncode == 0 and done.stdout.startswith(queue.encode()), done
+    assert done.stderr.decode() == f"uplinkctl: looking at {queue}, as {configuration} says\n"
+
+
+def test_a_running_daemon_says_where_its_queue_is(daemons):
+    daemon = daemons().start()
+    daemon.post([{"n": 1}])
+    for command in ("verify", "export"):
+        done = uplinkctl(command, env={"UPLINKCTL_SOCKET": daemon.control, "UPLINKD_CONFIG": "/none"})
+        assert done.returncode == 0 and daemon.queue.encode() in done.stdout, done
+        assert done.stderr.decode() == f"uplinkctl: looking at {daemon.queue}, the daemon's\n"
+    assert daemon.stop() == 0
+    done = uplinkctl("verify", env={"UPLINKCTL_SOCKET": daemon.control, "UPLINKD_CONFIG": "/none"})
+    assert b"/var/lib/uplinkd, the default" in done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")

@@ -229,6 +229,46 @@ import Time
         #expect(damaged.events.isEmpty && damaged.unreadable == 1 && damaged.damages.map(\.path) == [path])
     }
 
+    @Test func whatADaemonHasNamedIsNamedAgain() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<60 { bench.commit(batches: [4], length: 900) }
+        storage.files[Self.segments(storage)[0]]?.bytes[4_096 + 2_000] ^= 1
+        let first = try #require(try bench.queue.read(.normal, for: "main", from: 1, limit: 1_000_000, age: 0))
+        let lost = first.disposed.map(\.sequences)
+        #expect(lost.count == 1 && bench.queue.takeDamages().count == 1)
+        let found = try export(storage)
+        #expect(found.unreadable == 1 && found.damages.map(\.sequences) == lost)
+        #expect(try Inspection(storage).quarantined.isEmpty)
+        bench.queue.settle(destination: "main", log: .normal, first.dispositions(of: first.sequences))
+        bench.queue.close()
+        let inspection = try Inspection(storage)
+        #expect(inspection.quarantined == ["main": 1] && inspection.quarantine().files == 1)
+        #expect(try export(storage, everything: false).unreadable == 0)
+    }
+
+    @Test func holesAreNotRead() throws {
+        let folder = try Folder()
+        let storage = FileStorage(directory: folder.path)
+        let bench = try Bench(storage)
+        bench.commit(batches: [3])
+        let path = try bench.onlySegment
+        let busy = BusyStorage(storage)
+        bench.commit(batches: [3])
+        bench.queue.close()
+        let tail = 1 << 30
+        try storage.open(path, .readWrite).write([0], in: 0..<1, at: tail)
+        var reads = 0
+        busy.before = { call in if case .read(path, _) = call { reads += 1 } }
+        let found = try Inspection(busy).verify()
+        #expect(found.faults.isEmpty && found.logs[0].events == 6 && found.logs[0].bytes == tail + 1)
+        #expect(reads < 100)
+        reads = 0
+        let export = try Export(try Inspection(busy), everything: true)
+        #expect(try export.next()?.records.count == 6)
+        #expect(reads < 100)
+    }
+
     @Test func withoutFormatTheSegmentsTellWhoseTheyAre() throws {
         let storage = MemoryStorage()
         let bench = try Self.bench(storage)

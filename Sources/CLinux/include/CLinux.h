@@ -53,6 +53,8 @@ int64_t cl_read(int fd, void *to, size_t count);
 int64_t cl_write(int fd, const void *from, size_t count);
 int64_t cl_pread(int fd, void *to, size_t count, int64_t offset);
 int64_t cl_pwrite(int fd, const void *from, size_t count, int64_t offset);
+/* Where the next bytes at or behind `offset` are that are no hole; -ENXIO where there are none. */
+int64_t cl_seek_data(int fd, int64_t offset);
 int cl_fdatasync(int fd);
 int cl_fsync(int fd);
 int cl_truncate(int fd, int64_t size);

@@ -41,6 +41,7 @@ extension StatusReport {
 
 extension QueueReport {
     fileprivate func writeMembers(to writer: inout JSONWriter) {
+        writer.member("directory", directory)
         writer.member("bytes", bytes)
         writer.member("limit_bytes", limitBytes)
         writer.object("logs") { writer in

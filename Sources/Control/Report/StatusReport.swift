@@ -95,6 +95,8 @@ package struct QueueReport: Sendable, Equatable {
         }
     }
 
+    /// Where it is (`Directory=`).
+    package var directory: String
     /// Bytes on disk, as `du` counts.
     package var bytes: UInt64
     /// `MaxSize=` in bytes.
@@ -105,7 +107,8 @@ package struct QueueReport: Sendable, Equatable {
     package var room: Duration?
 
     /// A report of these parts.
-    package init(bytes: UInt64, limitBytes: UInt64, logs: [String: Log], room: Duration?) {
+    package init(directory: String, bytes: UInt64, limitBytes: UInt64, logs: [String: Log], room: Duration?) {
+        self.directory = directory
         self.bytes = bytes
         self.limitBytes = limitBytes
         self.logs = logs

@@ -30,9 +30,14 @@ struct Command: Sendable {
     let details: String
     let run: @Sendable (Invocation, Console) -> ExitStatus
 
-    /// `send [--lane LANE] [FILE|-]`.
-    var usage: String {
-        ([name] + options.map { "[\($0.usage)]" } + (operand.map { ["[\($0)]"] } ?? [])).joined(separator: " ")
+    /// `status [--check]`.
+    var usage: String { usage(options.map { "[\($0.usage)]" }) }
+
+    /// The same in a list of all: `send [OPTION]... [FILE|-]`.
+    var shortUsage: String { options.count > 1 ? usage(["[OPTION]..."]) : usage }
+
+    private func usage(_ options: [String]) -> String {
+        ([name] + options + (operand.map { ["[\($0)]"] } ?? [])).joined(separator: " ")
     }
 }
 

@@ -9,14 +9,16 @@ extension Command {
         options: [CommandOption(name: "--all", value: nil, summary: "events that are settled, too")],
         summary: "print the events that are queued, one a line",
         details: """
-            Prints the events in DIR, the configured directory without it, that some
-            destination does not have yet; or, with --all, every one that can be read.
+            Prints the events in DIR that some destination does not have yet; or, with
+            --all, every one that can be read. Without DIR it looks into the directory of
+            the daemon that runs, or else the configured one.
             Changes nothing; the daemon may be running, stopped, or broken. Where it cannot
             be read how far the destinations have come, it prints all.
 
             Each line is {"id":…,"log":…,"accepted_at":…,"event":…}; the last one is
-            {"summary":…} and says what could not be read. The exit status is 1 if
-            anything could not.
+            {"summary":…} and says what could not be read; "quarantined" in it are events
+            that a destination has given up before because they could not. The exit
+            status is 1 if anything that is queued could not.
             """
     ) { invocation, console in
         withQueue(invocation, console) { inspection throws(QueueError) in
@@ -27,7 +29,7 @@ extension Command {
                 let lines = lines(of: chunk)
                 console.write(console.isTerminal ? printableJSON(lines) : lines)
             }
-            console.write(json: summary(of: export, events: events, directory: inspection.directory))
+            console.write(json: summary(of: export, events: events, inspection))
             return export.unreadable == 0 && export.damages.isEmpty ? .success : .failed
         }
     }
@@ -54,12 +56,12 @@ extension Command {
         return lines
     }
 
-    private static func summary(of export: Export, events: Int, directory: String) -> [UInt8] {
+    private static func summary(of export: Export, events: Int, _ inspection: Inspection) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
         json.name("summary")
         json.beginObject()
-        json.member("directory", directory)
+        json.member("directory", inspection.directory)
         json.member("events", events)
         json.member("unreadable", export.unreadable)
         json.name("damage")
@@ -68,6 +70,13 @@ extension Command {
             json.append(damage)
         }
         json.endArray()
+        json.name("quarantined")
+        json.beginObject()
+        for (destination, count) in inspection.quarantined.sorted(by: { $0.key < $1.key }) {
+            json.member(destination, count)
+        }
+        json.endObject()
+        json.append(quarantine: inspection.quarantine())
         json.endObject()
         json.endObject()
         return json.bytes
@@ -75,6 +84,15 @@ extension Command {
 }
 
 extension JSONWriter {
+    /// Writes what `verify` and `export` say of the copies that were set aside.
+    mutating func append(quarantine: (files: Int, bytes: Int)) {
+        name("quarantine")
+        beginObject()
+        member("files", quarantine.files)
+        member("bytes", quarantine.bytes)
+        endObject()
+    }
+
     /// Writes what `verify` and `export` say of a damaged stretch.
     mutating func append(_ damage: Verification.Damage) {
         beginObject()

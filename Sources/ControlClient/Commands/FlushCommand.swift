@@ -5,8 +5,9 @@ extension Command {
         name: "flush", operand: "DEST", options: [],
         summary: "try a destination, or all of them, at once",
         details: """
-            Ends the wait before the next try of DEST, or of every destination. Returns at
-            once; 'uplinkctl status' shows what came of it.
+            Ends the wait before the next try of DEST, or of every destination, and says
+            where there is none to be made. Returns at once; 'uplinkctl status' shows what
+            came of it.
             """
     ) { invocation, console in
         do throws(ClientError) {
@@ -15,20 +16,21 @@ extension Command {
             guard known.status == 200, let status = StatusDocument(known.body) else {
                 return console.complain(known, of: .control)
             }
-            let names = status.destinations.filter { $0.isConfigured }.map(\.name)
+            let destinations = status.destinations.filter { $0.isConfigured }
+            let names = destinations.map(\.name)
             if let wanted = invocation.operand, !names.contains(wanted) {
                 let hint = nearest(to: wanted, among: names).map { "; did you mean '\($0)'?" } ?? ""
                 console.complain("no destination is named '\(wanted)'\(hint)")
                 return .failed
             }
-            for name in invocation.operand.map({ [$0] }) ?? names {
+            for one in destinations where one.name == invocation.operand ?? one.name {
                 let answer = try daemon.exchange(
-                    method: "POST", target: "/v1/destinations/\(name)/flush", within: plainTimeLimit)
+                    method: "POST", target: "/v1/destinations/\(one.name)/flush", within: plainTimeLimit)
                 guard answer.status < 300 else { return console.complain(answer, of: .control) }
                 if invocation.has("--json") {
                     console.write(json: answer.body)
                 } else {
-                    console.write(line: "\(name) is tried now")
+                    console.write(line: "\(one.name) \(one.whatFlushDoes)")
                 }
             }
             return .success
@@ -39,6 +41,15 @@ extension Command {
 }
 
 extension StatusDocument.Destination {
+    fileprivate var whatFlushDoes: String {
+        if state == "no-path" {
+            return "cannot be tried, there is no path to it (\(reason)); it is as soon as there is one"
+        }
+        if flags.contains("paused") { return "is not tried, it is paused" }
+        if state == "reachable", ledger["queued"] == 0 { return "has nothing to be sent" }
+        return "is tried now"
+    }
+
     /// It can be tried: its name is one that a configuration allows, and it still stands there.
     fileprivate var isConfigured: Bool {
         let isName = name.utf8.allSatisfy { byte in

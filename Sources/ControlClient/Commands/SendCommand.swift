@@ -5,7 +5,11 @@ internal import Posix
 extension Command {
     static let send = Command(
         name: "send", operand: "FILE|-",
-        options: [CommandOption(name: "--lane", value: "LANE", summary: "urgent, normal (as without it), or bulk")],
+        options: [
+            CommandOption(name: "--lane", value: "LANE", summary: "urgent, normal (as without it), or bulk"),
+            CommandOption(name: "--ttl", value: "TIME", summary: "give events up after so long, as 30s, 5min or 7d"),
+            CommandOption(name: "--consent", value: "CATEGORY", summary: "what they need the consent for"),
+        ],
         summary: "post events, from standard input or a file",
         details: """
             Posts JSON objects, one a line, as they come; or one JSON document, an object
@@ -22,7 +26,11 @@ extension Command {
             console.complain("no lane is named '\(lane)'\(hint)")
             return .usage
         }
-        var sender = Sender(DaemonSocket.events.path(invocation, console), lane: invocation.options["--lane"])
+        var sender = Sender(
+            DaemonSocket.events.path(invocation, console),
+            parameters: ["lane", "ttl", "consent"].compactMap { name in
+                invocation.options["--" + name].map { (name, $0) }
+            })
         guard let name = invocation.operand, name != "-" else {
             return send("standard input", with: &sender, invocation, console) { buffer throws(Errno) in
                 try console.read(into: &buffer)

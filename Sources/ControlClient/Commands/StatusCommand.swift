@@ -7,24 +7,30 @@ extension Command {
         summary: "how daemon, network and destinations are",
         details: """
             Shows on one screen what the daemon knows. With --check the exit status is 4
-            when a destination is held, a dead letter lies there, or storage fails; never
-            for being offline. It is 3 when the daemon is not running,
-            69 when it does not answer.
+            when a destination is held, a dead letter lies there, or storage fails or is
+            full, so that events are refused; never for being offline. It is 3 when the
+            daemon is not running, 69 when it does not answer.
             """
     ) { invocation, console in
         let answer: Answer
+        var isReady = true
         do throws(ClientError) {
             var daemon = try DaemonConnection(DaemonSocket.control.path(invocation, console))
             answer = try daemon.exchange(method: "GET", target: "/v1/status", within: plainTimeLimit)
+            if answer.status == 200 {
+                let ready = try? daemon.exchange(method: "GET", target: "/readyz", within: plainTimeLimit)
+                isReady = ready?.status != 503
+            }
         } catch {
             console.complain(error.message)
             return error.exitStatusOfStatus
         }
         guard answer.status == 200 else { return console.complain(answer, of: .control) }
-        guard let status = StatusDocument(answer.body) else {
+        guard var status = StatusDocument(answer.body) else {
             console.complain("the daemon's status is not understood")
             return .failed
         }
+        status.isReady = isReady
         if invocation.has("--json") {
             console.write(json: answer.body)
         } else {

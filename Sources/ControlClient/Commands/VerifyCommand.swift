@@ -7,10 +7,11 @@ extension Command {
         name: "verify", operand: "DIR", options: [],
         summary: "read a whole queue and name what is damaged",
         details: """
-            Reads every byte of the queue in DIR, the configured directory without it, and
-            says what is there and what is damaged. Changes nothing; the daemon may be
-            running or not. The exit status is 0 when all is sound, 1 when something is
-            damaged, or is not a queue. The end of a write that was cut off is no damage.
+            Reads every byte of the queue in DIR and says what is there and damaged. Without
+            DIR it looks into the directory of the daemon that runs, or else the configured
+            one. Changes nothing; the daemon may be running or not. The exit status is 0
+            when all is sound, 1 when something is damaged, or is not a queue. The end of a
+            write that was cut off is no damage.
             """
     ) { invocation, console in
         withQueue(invocation, console) { inspection throws(QueueError) in
@@ -25,18 +26,39 @@ extension Command {
         }
     }
 
-    /// The queue's directory as the daemon's configuration has it; the default where it cannot be read.
-    private static func configuredDirectory(_ console: Console) -> String {
+    /// The directory of the daemon that runs, or else the configured one, or else the default; and who says so.
+    private static func usualDirectory(_ invocation: Invocation, _ console: Console) -> (path: String, source: String) {
+        if let path = runningDirectory(DaemonSocket.control.path(invocation, console)) { return (path, "the daemon's") }
         let file = console.environment("UPLINKD_CONFIG") ?? "/etc/uplinkd/uplinkd.conf"
-        return (Configuration.load(path: file).configuration ?? Configuration()).queue.directory
+        if let found = Configuration.load(path: file).configuration {
+            return (found.queue.directory, "as \(file) says")
+        }
+        return (Configuration().queue.directory, "the default: no daemon answers, and \(file) cannot be read")
     }
 
-    /// Looks at the directory that the command line names and tells why it cannot.
+    private static func runningDirectory(_ socket: String) -> String? {
+        do throws(ClientError) {
+            var daemon = try DaemonConnection(socket)
+            let answer = try daemon.exchange(method: "GET", target: "/v1/status", within: .seconds(3))
+            return StatusDocument(answer.body)?.queueDirectory
+        } catch {
+            return nil
+        }
+    }
+
+    /// Looks at the directory that the command line names, or else the usual one, and tells why it cannot.
     static func withQueue(
         _ invocation: Invocation, _ console: Console,
         _ body: (Inspection) throws(QueueError) -> ExitStatus
     ) -> ExitStatus {
-        var directory = Substring(invocation.operand ?? configuredDirectory(console))
+        var directory: Substring
+        if let named = invocation.operand {
+            directory = Substring(named)
+        } else {
+            let usual = usualDirectory(invocation, console)
+            console.complain("looking at \(usual.path), \(usual.source)")
+            directory = Substring(usual.path)
+        }
         while directory.count > 1, directory.hasSuffix("/") { directory.removeLast() }
         do throws(QueueError) {
             return try body(try Inspection(FileStorage(directory: String(directory))))

@@ -4,7 +4,12 @@ enum Attention {
     static func reasons(_ status: StatusDocument) -> [String] {
         var reasons: [String] = []
         if !storageIsWell(status) {
-            reasons.append("storage is \(status.storageState)" + (status.storageDetail.map { ": \($0)" } ?? ""))
+            let detail = status.storageDetail.map { ": \($0)" } ?? ""
+            switch status.storageState {
+            case "full": reasons.append("the queue takes no more events, it is full" + detail)
+            case "slow": reasons.append("the queue takes no events" + detail)
+            default: reasons.append("storage is \(status.storageState)" + detail)
+            }
         }
         for one in status.destinations {
             if one.flags.contains("held") {
@@ -18,6 +23,8 @@ enum Attention {
         return reasons
     }
 
-    /// False where the disk takes no more; a slow one does.
-    static func storageIsWell(_ status: StatusDocument) -> Bool { ["ok", "slow"].contains(status.storageState) }
+    /// False where the disk takes no more; a slow one does until the daemon is tired of waiting.
+    static func storageIsWell(_ status: StatusDocument) -> Bool {
+        status.storageState == "ok" || (status.storageState == "slow" && status.isReady)
+    }
 }

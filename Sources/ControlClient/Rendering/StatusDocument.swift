@@ -28,6 +28,7 @@ struct StatusDocument {
     var networkSince: WallTime?
     var intake: [String: Int64] = [:]
     var destinations: [Destination] = []
+    var queueDirectory: String?
     var queueBytes: Int64 = 0
     var queueLimitBytes: Int64 = 0
     var room: Duration?
@@ -36,6 +37,8 @@ struct StatusDocument {
     var storageState = ""
     var lastSyncMicroseconds: Int64?
     var storageDetail: String?
+    /// False where `GET /readyz` says that no events are taken.
+    var isReady = true
     /// State by category.
     var consent: [(category: String, state: String)] = []
 
@@ -51,6 +54,7 @@ struct StatusDocument {
         intake = json["intake"]?.counts ?? [:]
         destinations = (json["destinations"]?.array ?? []).map { Destination($0) }
         let queue = json["queue"]
+        queueDirectory = queue?["directory"]?.string
         queueBytes = queue?["bytes"]?.integer ?? 0
         queueLimitBytes = queue?["limit_bytes"]?.integer ?? 0
         room = queue?.seconds("room_s")

@@ -53,7 +53,16 @@ struct StatusScreen {
         let size = "\(Quantity.bytes(status.queueBytes)) of \(Quantity.bytes(status.queueLimitBytes))\(share)"
         let logs = status.logs.map { "\($0.name) \(Quantity.count($0.events))" }.joined(separator: ", ")
         let room = status.room.map { "room for \(Quantity.duration($0))" }
-        return [size, logs.isEmpty ? nil : "events: " + logs, room].compactMap { $0 }.joined(separator: "; ")
+        return [size, refused, logs.isEmpty ? nil : "events: " + logs, room].compactMap { $0 }.joined(separator: "; ")
+    }
+
+    /// The lanes that a queue so full may refuse, by their shares of `MaxSize=` (rule 15 of the queue).
+    private var refused: String? {
+        let lanes = [("bulk", Int64(80)), ("normal", 95)].filter {
+            status.queueBytes / $0.1 >= status.queueLimitBytes / 100
+        }
+        guard !lanes.isEmpty, status.queueLimitBytes > 0 else { return nil }
+        return "nearly full, new \(lanes.map(\.0).joined(separator: " and ")) events may be refused"
     }
 
     private var storage: String {

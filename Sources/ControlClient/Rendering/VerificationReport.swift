@@ -31,7 +31,9 @@ struct VerificationReport {
         let faults = found.faults
         lines += faults.prefix(Self.mostLines).map { "damage: " + words($0) }
         if faults.count > Self.mostLines { lines.append("damage: \(faults.count - Self.mostLines) more") }
-        lines += unfinished.prefix(Self.mostLines).map { "no damage: " + words($0) }
+        lines += unfinished.prefix(Self.mostLines).map {
+            "no damage: a write that was cut off, of which nothing was acknowledged: " + place($0)
+        }
         return (lines + [verdict]).joined(separator: "\n") + "\n"
     }
 
@@ -64,9 +66,21 @@ struct VerificationReport {
     }
 
     private func words(_ damage: Verification.Damage) -> String {
-        let kind = damage.kind == .repaired ? "no event lost" : damage.kind.rawValue
+        let isOfCursors = damage.path == "cursors"
+        let kind =
+            switch damage.kind {
+            case .repaired: isOfCursors ? "one of two copies of a cursor, the other is whole" : "no event lost"
+            case .corrupted where isOfCursors:
+                "both copies of a cursor, its destination starts again at the oldest event"
+            case .missing where isOfCursors: "missing, all destinations start again at the oldest event"
+            default: damage.kind.rawValue
+            }
+        return "\(kind): \(place(damage))"
+    }
+
+    private func place(_ damage: Verification.Damage) -> String {
         let place = damage.length > 0 ? "\(damage.path) at \(damage.offset), \(damage.length) bytes" : damage.path
-        return "\(kind): \(place)" + (damage.sequences.map { ": event " + range($0) } ?? "")
+        return place + (damage.sequences.map { ": event " + range($0) } ?? "")
     }
 
     private func range(_ sequences: ClosedRange<UInt64>) -> String {
@@ -103,11 +117,7 @@ extension VerificationReport {
         json.member("retried", found.deadLetters.retried)
         json.member("bytes", found.deadLetters.bytes)
         json.endObject()
-        json.name("quarantine")
-        json.beginObject()
-        json.member("files", found.quarantine.files)
-        json.member("bytes", found.quarantine.bytes)
-        json.endObject()
+        json.append(quarantine: found.quarantine)
         for (name, damages) in [("damage", found.faults), ("unfinished", unfinished)] {
             json.name(name)
             json.beginArray()

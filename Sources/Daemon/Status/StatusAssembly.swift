@@ -34,7 +34,7 @@ struct StatusAssembly {
                 accepted: statistics.accepted, refused: statistics.refused, duplicates: statistics.duplicates,
                 connections: statistics.connections),
             destinations: destinations + Self.removed(thread.snapshot, clock),
-            queue: Self.queue(thread.snapshot), storage: storage, consent: [:])
+            queue: Self.queue(thread), storage: storage, consent: [:])
     }
 
     private static func destination(
@@ -85,10 +85,12 @@ struct StatusAssembly {
         return sum
     }
 
-    private static func queue(_ snapshot: QueueSnapshot) -> QueueReport {
+    private static func queue(_ thread: LoopThread) -> QueueReport {
+        let snapshot = thread.snapshot
         let logs = snapshot.logs.map { ($0.name.text, QueueReport.Log(events: $0.events, bytes: $0.bytes)) }
         return QueueReport(
-            bytes: snapshot.bytes, limitBytes: snapshot.limit, logs: Dictionary(uniqueKeysWithValues: logs), room: nil)
+            directory: thread.queueDirectory, bytes: snapshot.bytes, limitBytes: snapshot.limit,
+            logs: Dictionary(uniqueKeysWithValues: logs), room: nil)
     }
 
     private static func storage(_ thread: LoopThread, at now: Instant) -> StorageReport {

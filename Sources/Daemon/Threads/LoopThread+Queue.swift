@@ -54,9 +54,10 @@ extension LoopThread {
     /// Names what cannot be read; what a copy has made good needs no word.
     func report(_ damages: [RecoveryReport.Damage]) {
         for damage in damages {
-            let file = "\(damage.log.text)/\(Hexadecimal.digits(damage.segment).text)"
+            // As the shell would find it: only the name's first part is known of a file that may have gone.
+            let file = "logs/\(damage.log.text)/\(Hexadecimal.digits(damage.segment).text)-*.segment"
             if damage.kind == .stray {
-                for notice in Notice.strayFiles(["logs/" + file]) { log.log(notice) }
+                for notice in Notice.strayFiles([file]) { log.log(notice) }
             } else if damage.kind == .tornTail {
                 log.log(.tornTail(file: file, bytes: Int64(damage.length), sequences: damage.sequences))
             } else if damage.kind == .missing, damage.sequences == nil {

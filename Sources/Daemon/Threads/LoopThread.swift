@@ -40,6 +40,8 @@ final class LoopThread {
     let transport: CurlTransport
     let network: NetworkWatch
     let configurationPath: String
+    /// Settings that are read later do not move it.
+    let queueDirectory: String
     let began: Instant
 
     var coordinator: Coordinator
@@ -83,6 +85,7 @@ final class LoopThread {
         manager = parts.manager
         configurationPath = parts.configurationPath
         settings = parts.settings
+        queueDirectory = (parts.settings.configuration ?? Configuration()).queue.directory
         snapshot = parts.snapshot
         lossWatch = LossWatch(parts.snapshot)
         began = loop.now

@@ -18,6 +18,7 @@ extension Export {
             queue = Queue(
                 inspection.storage, QueueOptions(), [], inspection.format, lock: nil, randomBits: { 0 },
                 clock: { Clock.now })
+            queue.quarantine.forget()
             queue.recover(names: try inspection.names(), at: inspection.format.created)
             for _ in 0...Queue.triesBeforeDamage {
                 for log in queue.logsInOrder where log.unrecovered != nil {

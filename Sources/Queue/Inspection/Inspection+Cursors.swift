@@ -34,6 +34,15 @@ extension Inspection {
         return Dictionary(own.map { ($0.key.log, $0.value) }, uniquingKeysWith: min)
     }
 
+    /// The events that each destination has counted as quarantined, where there are any.
+    package var quarantined: [String: UInt64] {
+        var counts: [String: UInt64] = [:]
+        for slot in cursors().slots where slot.ledger.quarantined > 0 {
+            counts[slot.destination, default: 0] += slot.ledger.quarantined
+        }
+        return counts
+    }
+
     private func readCursors() -> Cursors {
         var found = Cursors()
         var bytes: [UInt8] = []

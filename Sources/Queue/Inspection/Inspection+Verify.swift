@@ -107,12 +107,6 @@ extension Inspection {
             seen = reading.damages
         }
     }
-
-    private func quarantine() -> (files: Int, bytes: Int) {
-        let names = (try? storage.names(in: Quarantine.folder)) ?? []
-        let sizes = names.compactMap { try? storage.status(of: Quarantine.folder + "/" + $0).size }
-        return (sizes.count, sizes.reduce(0, +))
-    }
 }
 
 /// A segment that was read from its first byte to its last.

@@ -7,7 +7,7 @@ package final class Inspection {
     static let formatPath = "FORMAT"
 
     let storage: any Storage
-    let window = SegmentWindow()
+    let window = SegmentWindow(passesHoles: true)
     /// The directory's path.
     package var directory: String { storage.root }
     /// What FORMAT says, or as much of it as a segment's header does where FORMAT cannot be read.
@@ -101,6 +101,13 @@ package final class Inspection {
     /// The names in the directory.
     func names() throws(QueueError) -> [String] {
         try storage.attempt(.list, "") { () throws(Errno) in try storage.names(in: "") }
+    }
+
+    /// Copies of damaged bytes that were set aside.
+    package func quarantine() -> (files: Int, bytes: Int) {
+        let names = (try? storage.names(in: Quarantine.folder)) ?? []
+        let sizes = names.compactMap { try? storage.status(of: Quarantine.folder + "/" + $0).size }
+        return (sizes.count, sizes.reduce(0, +))
     }
 
     /// The logs that have a folder, urgent before normal before bulk before the consent categories.

@@ -54,5 +54,7 @@ private final class ReadOnlyFile: StorageFile {
 
     func size() throws(Errno) -> Int { try base.size() }
 
+    func dataStart(from offset: Int) -> Int? { base.dataStart(from: offset) }
+
     func tryLock() throws(Errno) -> Bool { throw .readOnly }
 }

@@ -85,6 +85,7 @@ struct BatchWalk {
     mutating func next() throws(Errno) -> FoundBatch? {
         var at = offset
         while at < end {
+            at = window.dataStart(from: at, to: end, unit: Block.least)
             guard try window.load(at..<at + Block.least) > 0 else { break }
             let index = window.index(of: at)
             if let header = BatchHeader(window.bytes, at: index, segment: segment, seal: seal),

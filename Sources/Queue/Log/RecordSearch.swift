@@ -85,12 +85,12 @@ struct RecordSearch {
 
     private mutating func find() throws(Errno) -> (offset: Int, sequence: UInt64, length: Int)? {
         let header = RecordLayout.headerSize
-        var at = offset
+        var at = window.dataStart(from: offset, to: end, unit: 8)
         while at + header <= end, patience > 0, try window.load(at..<at + header) == header {
             let index = window.index(of: at)
             let rest = index..<min(index + Block.least, window.bytes.count, index + end - at)
             if window.bytes.isZero(in: rest), rest.count > header {
-                at += (rest.count - header) / 8 * 8 + 8
+                at = window.dataStart(from: at + (rest.count - header) / 8 * 8 + 8, to: end, unit: 8)
                 continue
             }
             let length = Int(window.bytes.loadLittleEndian(at: index + 4, as: UInt32.self))

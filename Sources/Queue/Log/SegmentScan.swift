@@ -252,6 +252,7 @@ struct SegmentScan {
         var last: Int?
         var at = range.lowerBound
         while at < range.upperBound {
+            at = window.dataStart(from: at, to: range.upperBound, unit: 1)
             let piece = at..<min(range.upperBound, at + SegmentWindow.step)
             let count = try window.load(piece)
             guard count > 0 else { break }

@@ -15,6 +15,10 @@ final class SegmentWindow {
     private var file: (any StorageFile)?
     private var fileEnd = 0
     private var isTolerant = false
+    private let passesHoles: Bool
+
+    /// A window that `passesHoles` asks the file system where there is nothing but zeros, instead of reading them.
+    init(passesHoles: Bool = false) { self.passesHoles = passesHoles }
 
     /// Where the bytes in memory end in the file.
     private var loadedEnd: Int { start + bytes.count }
@@ -45,6 +49,12 @@ final class SegmentWindow {
             try fill(min(max(wanted.count, Self.step), fileEnd - start), wanted: wanted.count)
         }
         return min(wanted.upperBound, loadedEnd) - wanted.lowerBound
+    }
+
+    /// The first multiple of `unit` at or behind `offset`, or before `end`, at which there may be more than zeros.
+    func dataStart(from offset: Int, to end: Int, unit: Int) -> Int {
+        guard passesHoles, !(start..<max(start, loadedEnd)).contains(offset), let file else { return offset }
+        return max(offset, min(file.dataStart(from: offset) ?? end, end) / unit * unit)
     }
 
     /// Where an offset of the file stands in `bytes`.

@@ -96,5 +96,13 @@ private final class OpenFile: StorageFile {
 
     func size() throws(Errno) -> Int { Int(try descriptor.status().size) }
 
+    func dataStart(from offset: Int) -> Int? {
+        do throws(Errno) {
+            return try descriptor.dataStart(from: Int64(offset)).map(Int.init)
+        } catch {
+            return offset
+        }
+    }
+
     func tryLock() throws(Errno) -> Bool { try descriptor.tryLock() }
 }

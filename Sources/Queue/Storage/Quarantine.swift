@@ -30,6 +30,9 @@ final class Quarantine {
         }
     }
 
+    /// Has damage named that was copied before.
+    func forget() { files.removeAll() }
+
     /// Copies a stretch of a segment; false where it was there already.
     ///
     /// What cannot be copied, or does not fit, is left out: the segment keeps it until it is retired.

@@ -107,6 +107,13 @@ package protocol StorageFile: AnyObject {
     func synchroniseData() throws(Errno)
     /// Length in bytes.
     func size() throws(Errno) -> Int
+    /// Where the bytes at or behind `offset` begin that are not known to be zeros; nil where there are none.
+    func dataStart(from offset: Int) -> Int?
     /// Takes the exclusive lock (flock(2)) without waiting; false where another open file holds it.
     func tryLock() throws(Errno) -> Bool
+}
+
+extension StorageFile {
+    /// Of no bytes it is known.
+    package func dataStart(from offset: Int) -> Int? { offset }
 }

@@ -84,7 +84,7 @@ extension StatusReport {
             intake: IntakeReport(accepted: 12_345, refused: 2, duplicates: 1, connections: 4),
             destinations: [well, offline],
             queue: QueueReport(
-                bytes: 1_048_576, limitBytes: 536_870_912,
+                directory: "/var/lib/uplinkd", bytes: 1_048_576, limitBytes: 536_870_912,
                 logs: ["normal": QueueReport.Log(events: 12, bytes: 1_048_576)],
                 room: .seconds(777_600)),
             storage: StorageReport(state: .ok, lastSync: .microseconds(1_234), detail: nil),
