@@ -67,16 +67,6 @@ def test_two_requests_at_once_have_a_connection_each(daemons, nginx, collector):
     assert len({each[3]["x-connection"] for each in collector.posts()[1:]}) == 2
 
 
-def test_http_2_after_the_server_was_restarted(daemons, nginx, collector):
-    front = nginx(to(collector.port), tls="server")
-    daemon = daemons(url=f"https://localhost:{front.port}/in", options=FAST + TRUST, sections=CHECKS).start()
-    for start in range(0, 30, 10):
-        daemon.post_numbers(range(start, start + 10))
-        delivered(daemon, collector, range(start + 10))
-        front.stop()
-        front.start()
-
-
 def test_after_silence_the_next_request_has_a_connection_of_its_own(daemons, nginx, collector):
     """The one that fell silent is still open: HTTP/2 would go on using it."""
     front = nginx(to(collector.port), tls="server")
@@ -96,7 +86,7 @@ def test_after_silence_the_next_request_has_a_connection_of_its_own(daemons, ngi
     ("expired", "localhost", TRUST, "expired"),
     ("server", "localhost", f"CACertificate={certificate('stranger.pem')}\n", "CN=Test Authority"),
     ("server", "localhost", "", "CN=Test Authority"),
-])
+], ids=["name", "expired", "stranger", "system"])
 def test_who_cannot_be_verified_gets_nothing(daemons, nginx, collector, pair, host, options, words):
     front = nginx(to(collector.port), tls=pair)
     daemon = daemons(url=f"https://{host}:{front.port}/in", options=FAST + options, sections=CHECKS).start()
