@@ -39,6 +39,20 @@ def test_413_above_a_kilobyte(daemons, nginx, collector):
     delivered(daemon, collector, range(40))
 
 
+def test_a_unix_socket(daemons, home, nginx, collector):
+    front = nginx(f"listen unix:{home}/n.sock; {to(collector.port)}")
+    path = f"{home}/n.sock".replace("/", "%2F")
+    daemon = daemons(url=f"http+unix://{path}/in?a=b", options=FAST, sections=CHECKS).start()
+    daemon.post_numbers(range(5))
+    delivered(daemon, collector, range(5))
+    assert {each[2] for each in collector.requests} == {"/in?a=b"}
+    front.stop()
+    daemon.post_numbers([5])
+    unreachable(daemon, "refused")
+    front.start()
+    delivered(daemon, collector, range(6))
+
+
 def test_tls_of_a_private_authority_with_http_2(daemons, nginx, collector):
     front = nginx(to(collector.port), tls="server")
     daemon = daemons(url=f"https://localhost:{front.port}/in", options=FAST + TRUST, sections=CHECKS).start()
