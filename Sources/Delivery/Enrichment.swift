@@ -28,37 +28,46 @@ struct Enrichment: Sendable {
     private let names: [StaticString]
     /// A bit for each length that one of the names has; all are shorter than 64 bytes.
     private let nameLengths: UInt64
-    /// `"was_queued":"` and the like: what stands before a member's value, by the member's place.
-    private let beginnings: [[UInt8]]
-    /// `connectivity"`, by the gate's raw value.
-    private let gates: [[UInt8]]
-    /// `wifi"`, by the type's raw value.
+    /// `"was_queued":"true"`.
+    private let wasQueued: [UInt8]
+    /// `"queue_reason":"…"`, by the gate's raw value.
+    private let reasons: [[UInt8]]
+    /// `"network_connection_type":"…"`, by the type's raw value.
     private let types: [[UInt8]]
-    /// `<epoch>-` of the epoch last seen.
-    private var epochText: [UInt8] = []
-    private var epoch: UInt64?
-    /// The whole second last seen, up to the decimal point, and that second.
-    private var secondText: [UInt8] = []
-    private var second: Int64?
+    private let sentTypes: [[UInt8]]
+    /// `"event_id":"`, and the same with `<epoch>-` of the epoch last seen.
+    private let idBeginning: [UInt8]
+    private var idPrefix: [UInt8] = []
+    private var idEpoch: UInt64?
+    /// `"accepted_at":"`, and the same up to the whole second last seen.
+    private let timeBeginning: [UInt8]
+    private var timePrefix: [UInt8] = []
+    private var timeSecond: Int64?
 
     /// Adds these members, in this order, under the names that they have; without a name one is left out.
     init(
         _ members: [DestinationSettings.Member],
         named name: (DestinationSettings.Member) -> StaticString? = { $0.name }
     ) {
+        func beginning(_ member: DestinationSettings.Member) -> [UInt8] {
+            name(member).map { Array("\"\($0)\":\"".utf8) } ?? []
+        }
+        func fragments(_ member: DestinationSettings.Member, _ values: [(index: Int, name: String)]) -> [[UInt8]] {
+            var fragments = [[UInt8]](repeating: [], count: (values.map(\.index).max() ?? -1) + 1)
+            for value in values { fragments[value.index] = beginning(member) + Array((value.name + "\"").utf8) }
+            return fragments
+        }
         self.members = members.filter { name($0) != nil }
         names = members.compactMap(name)
         nameLengths = names.reduce(0) { $0 | 1 << UInt64($1.utf8CodeUnitCount) }
-        beginnings = names.map { Array("\"\($0)\":\"".utf8) }
-        gates = Self.values(Gate.allCases.map { (Int($0.rawValue), $0.name) })
-        types = Self.values(ConnectionType.allCases.map { (Int($0.rawValue), $0.name) })
         maximumBytes = names.map { $0.utf8CodeUnitCount + 48 }.reduce(0, +)
-    }
-
-    private static func values(_ values: [(index: Int, name: String)]) -> [[UInt8]] {
-        var texts = [[UInt8]](repeating: [], count: (values.map(\.index).max() ?? -1) + 1)
-        for value in values { texts[value.index] = Array((value.name + "\"").utf8) }
-        return texts
+        wasQueued = beginning(.wasQueued) + Array("true\"".utf8)
+        reasons = fragments(.queueReason, Gate.allCases.map { (Int($0.rawValue), $0.name) })
+        let typeNames = ConnectionType.allCases.map { (Int($0.rawValue), $0.name) }
+        types = fragments(.connectionType, typeNames)
+        sentTypes = fragments(.sentConnectionType, typeNames)
+        idBeginning = beginning(.eventID)
+        timeBeginning = beginning(.acceptedAt)
     }
 
     /// Appends an event, a checked JSON object with or without white space around it, with the members added.
@@ -82,8 +91,7 @@ struct Enrichment: Sendable {
             guard facts.has(members[index]) else { continue }
             if needsComma { body.append(UInt8(ascii: ",")) }
             needsComma = true
-            body.append(all: beginnings[index])
-            appendValue(of: members[index], facts, to: &body)
+            append(members[index], facts, to: &body)
         }
     }
 
@@ -116,38 +124,35 @@ struct Enrichment: Sendable {
         return bits
     }
 
-    /// The value with its closing quotation mark.
-    private mutating func appendValue(
-        of member: DestinationSettings.Member, _ facts: Facts, to body: inout [UInt8]
-    ) {
+    private mutating func append(_ member: DestinationSettings.Member, _ facts: Facts, to body: inout [UInt8]) {
         switch member {
-        case .wasQueued: body.append("true\"")
-        case .queueReason: if let gate = facts.gate { body.append(all: gates[Int(gate.rawValue)]) }
+        case .wasQueued: body.append(all: wasQueued)
+        case .queueReason: if let gate = facts.gate { body.append(all: reasons[Int(gate.rawValue)]) }
         case .connectionType: body.append(all: types[Int(facts.connectionType.rawValue)])
-        case .sentConnectionType: body.append(all: types[Int(facts.sentConnectionType.rawValue)])
+        case .sentConnectionType: body.append(all: sentTypes[Int(facts.sentConnectionType.rawValue)])
         case .eventID: appendID(facts, to: &body)
         case .acceptedAt: if let time = facts.acceptedAt { append(time, to: &body) }
         }
     }
 
     private mutating func appendID(_ facts: Facts, to body: inout [UInt8]) {
-        if epoch != facts.epoch {
-            epochText = EventID(epoch: facts.epoch, sequence: 0).text.dropLast()
-            epoch = facts.epoch
+        if idEpoch != facts.epoch {
+            idPrefix = idBeginning + EventID(epoch: facts.epoch, sequence: 0).text.dropLast()
+            idEpoch = facts.epoch
         }
-        body.append(all: epochText)
+        body.append(all: idPrefix)
         body.append(decimal: facts.sequence)
         body.append(UInt8(ascii: "\""))
     }
 
     private mutating func append(_ time: WallTime, to body: inout [UInt8]) {
-        let whole = time.milliseconds >= 0 ? time.milliseconds / 1_000 : (time.milliseconds - 999) / 1_000
-        if second != whole {
-            secondText = WallTime(milliseconds: whole * 1_000).rfc3339.dropLast(4)
-            second = whole
+        let second = time.milliseconds >= 0 ? time.milliseconds / 1_000 : (time.milliseconds - 999) / 1_000
+        if timeSecond != second {
+            timePrefix = timeBeginning + WallTime(milliseconds: second * 1_000).rfc3339.dropLast(4)
+            timeSecond = second
         }
-        let rest = UInt16(time.milliseconds - whole * 1_000)
-        body.append(all: secondText)
+        let rest = UInt16(time.milliseconds - second * 1_000)
+        body.append(all: timePrefix)
         body.append(UInt8(ascii: "0") + UInt8(rest / 100))
         body.append(UInt8(ascii: "0") + UInt8(rest / 10 % 10))
         body.append(UInt8(ascii: "0") + UInt8(rest % 10))

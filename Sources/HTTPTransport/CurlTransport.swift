@@ -116,11 +116,12 @@ package final class CurlTransport: Transport {
         // One that was cancelled while outcomes were given out has none.
         guard case .running(let current, let pool) = stages[transfer.request.id], current === transfer else { return }
         stages[transfer.request.id] = nil
+        if transfer.isBodyTooLong { dropConnections(of: pool, transfer) }
         if case .failed = outcome { dropConnections(of: pool, transfer) }
         ended(transfer.request.id, outcome)
     }
 
-    /// A transfer ended without an answer; where it was a stream of HTTP/2 its connection, perhaps dead, is left.
+    /// A transfer was cut off; where it was a stream of HTTP/2 its connection, perhaps dead, is left.
     private func dropConnections(of pool: Pool, _ transfer: Transfer) {
         let destination = transfer.request.destination
         if pools[destination] === pool { dropConnections(destination: destination) }

@@ -39,6 +39,20 @@ def test_413_above_a_kilobyte(daemons, nginx, collector):
     delivered(daemon, collector, range(40))
 
 
+def test_a_unix_socket(daemons, home, nginx, collector):
+    front = nginx(f"listen unix:{home}/n.sock; {to(collector.port)}")
+    path = f"{home}/n.sock".replace("/", "%2F")
+    daemon = daemons(url=f"http+unix://{path}/in?a=b", options=FAST, sections=CHECKS).start()
+    daemon.post_numbers(range(5))
+    delivered(daemon, collector, range(5))
+    assert {each[2] for each in collector.requests} == {"/in?a=b"}
+    front.stop()
+    daemon.post_numbers([5])
+    unreachable(daemon, "refused")
+    front.start()
+    delivered(daemon, collector, range(6))
+
+
 def test_tls_of_a_private_authority_with_http_2(daemons, nginx, collector):
     front = nginx(to(collector.port), tls="server")
     daemon = daemons(url=f"https://localhost:{front.port}/in", options=FAST + TRUST, sections=CHECKS).start()
@@ -67,16 +81,6 @@ def test_two_requests_at_once_have_a_connection_each(daemons, nginx, collector):
     assert len({each[3]["x-connection"] for each in collector.posts()[1:]}) == 2
 
 
-def test_http_2_after_the_server_was_restarted(daemons, nginx, collector):
-    front = nginx(to(collector.port), tls="server")
-    daemon = daemons(url=f"https://localhost:{front.port}/in", options=FAST + TRUST, sections=CHECKS).start()
-    for start in range(0, 30, 10):
-        daemon.post_numbers(range(start, start + 10))
-        delivered(daemon, collector, range(start + 10))
-        front.stop()
-        front.start()
-
-
 def test_after_silence_the_next_request_has_a_connection_of_its_own(daemons, nginx, collector):
     """The one that fell silent is still open: HTTP/2 would go on using it."""
     front = nginx(to(collector.port), tls="server")
@@ -96,7 +100,7 @@ def test_after_silence_the_next_request_has_a_connection_of_its_own(daemons, ngi
     ("expired", "localhost", TRUST, "expired"),
     ("server", "localhost", f"CACertificate={certificate('stranger.pem')}\n", "CN=Test Authority"),
     ("server", "localhost", "", "CN=Test Authority"),
-])
+], ids=["name", "expired", "stranger", "system"])
 def test_who_cannot_be_verified_gets_nothing(daemons, nginx, collector, pair, host, options, words):
     front = nginx(to(collector.port), tls=pair)
     daemon = daemons(url=f"https://{host}:{front.port}/in", options=FAST + options, sections=CHECKS).start()
