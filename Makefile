@@ -131,7 +131,9 @@ install:
 	chmod 644 "$$to/lib/systemd/catalog/uplinkd.catalog"
 	install -D -m 644 -t "$$to/share/doc/uplinkd" README.md Documentation/*.md
 	install -D -m 644 -t "$$to/share/doc/uplinkd/examples" Config/uplinkd.conf Config/examples/*.conf
-	install -D -m 644 -t "$$to/share/doc/uplinkd/examples/uplinkd.service.d" systemd/examples/*.conf
+	for unit in uplinkd.service uplinkd-events.socket; do
+	    install -D -m 644 -t "$$to/share/doc/uplinkd/examples/$$unit.d" "systemd/examples/$$unit.d"/*.conf
+	done
 	pages=$$(mktemp -d)
 	Documentation/man/generate "$$pages" "$$bin" "$(VERSION)"
 	for page in "$$pages"/*.[1-8]; do
@@ -167,6 +169,8 @@ uninstall:
 # From the programs that are there, where BIN_DIR is given; in a folder of its own, so that the checkout stays clean.
 deb: $(if $(filter command environment,$(origin BIN_DIR)),,build)
 	@.ci/packages deb
+	stated=$$(dpkg-parsechangelog -S Version)
+	[[ $$stated == "$(VERSION)" ]] || { echo "debian/changelog has $$stated, the program $(VERSION)" >&2; exit 1; }
 	to="$(CURDIR)/.run/deb/uplinkd-$(VERSION)"
 	rm -rf "$$to"
 	mkdir -p "$$to"
