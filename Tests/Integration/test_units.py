@@ -1,5 +1,7 @@
 """What an administrator changes about the units, and what goes wrong around them: each has been somebody's bug."""
+import contextlib
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -131,9 +133,8 @@ def test_everybody_may_post(box):
 
 
 def test_the_folders_are_made(box):
-    """No queue's folder, and the sockets' folder gone: a start makes the one, tmpfiles the other."""
+    """The queue's and the sockets' folder are gone: the units make them."""
     box.sh(f"systemctl stop {' '.join(UNITS)}; rm -rf /var/lib/uplinkd /run/uplinkd")
-    box.sh("systemd-tmpfiles --create uplinkd.conf; systemctl start uplinkd-events.socket uplinkd-control.socket")
     box.configure()
     box.systemctl("start", "uplinkd")
     box.post([1])
@@ -206,6 +207,14 @@ def test_a_start_that_fails_is_a_failure(box, harm, status):
     assert box.show("StatusText") != ""
 
 
+def preload(box, source):
+    """Compiles a library into the box; the line of a unit that has the daemon use it."""
+    library = box.path("/usr/local/lib/preload.so")
+    command = ["cc", "-O1", "-fno-omit-frame-pointer", "-shared", "-fPIC", "-o", library, "-xc", "-"]
+    subprocess.run(command, input=source, text=True, check=True)
+    return "Environment=LD_PRELOAD=/usr/local/lib/preload.so\n"
+
+
 SLOW = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -219,6 +228,16 @@ ssize_t pread(int fd, void *to, size_t size, off_t offset) {
     return ((__typeof__(&pread))dlsym(RTLD_NEXT, "pread"))(fd, to, size, offset);
 }
 """
+TRAP = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+#include <unistd.h>
+ssize_t pwrite(int fd, const void *from, size_t size, off_t offset) {
+    if (memmem(from, size, "trapdoor", 8)) __builtin_trap();
+    return ((__typeof__(&pwrite))dlsym(RTLD_NEXT, "pwrite"))(fd, from, size, offset);
+}
+"""
 
 
 def test_a_long_start_may_last_as_long_as_it_goes_on(box):
@@ -228,12 +247,10 @@ def test_a_long_start_may_last_as_long_as_it_goes_on(box):
         box.sh("systemctl start uplinkd")
         box.post([number])
         box.systemctl("stop", "uplinkd")
-    library = box.path("/usr/local/lib/slow.so")
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, "-xc", "-"], input=SLOW, text=True, check=True)
+    slowly = preload(box, SLOW)
 
     def start(reads):
-        box.drop_in("[Service]\nTimeoutStartSec=2\nRestart=no\n"
-                    f"Environment=LD_PRELOAD=/usr/local/lib/slow.so READS={reads}\n")
+        box.drop_in(f"[Service]\nTimeoutStartSec=2\nRestart=no\n{slowly}Environment=READS={reads}\n")
         began = time.monotonic()
         done = box.systemctl("start", "uplinkd", check=False)
         return done.returncode, time.monotonic() - began
@@ -249,6 +266,28 @@ def test_a_long_start_may_last_as_long_as_it_goes_on(box):
     box.systemctl("daemon-reload")
     box.systemctl("start", "uplinkd")
     assert box.destination()["ledger"]["queued"] == 12
+
+
+def test_a_trap_says_where_and_no_more(box):
+    """The journal has functions and lines, but nothing of an event; no core is written; the client comes again."""
+    box.configure({"main": "http://127.0.0.1:9/"})
+    box.drop_in("[Service]\n" + preload(box, TRAP))
+    box.systemctl("start", "uplinkd")
+    box.post(range(10))
+    process = box.show("MainPID")
+    limits = open(box.path(f"/proc/{process}/limits")).read()
+    assert re.search(r"^Max core file size +0 +0 ", limits, re.M)
+    client = LineClient(box.events, timeout=30)
+    client.send(b'{"n":"trapdoor-secret"}\n')
+    with contextlib.suppress(ConnectionError):
+        assert client.answer() is None, "it was not acknowledged"
+    until(lambda: box.show("NRestarts") == "1" and box.show("ActiveState") == "active", 20, "it is restarted")
+    said = box.sh("journalctl -q -u uplinkd -o cat").stdout
+    trace = said[said.index("Program crashed"):]
+    for name in ("pwrite", "SegmentWriter", "DiskThread", " in uplinkd"):
+        assert name in trace, name
+    assert "trapdoor" not in said and "status=4/ILL" in said
+    assert box.destination()["ledger"]["queued"] == 10
 
 
 def test_a_short_watchdog_is_fed(box):
