@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := all
-.PHONY: all build run test simulate planted nightly fuzz bench install uninstall deb clean format lint
+.PHONY: all build run test test-trixie simulate planted nightly fuzz bench install uninstall deb clean format lint
 MAKEFLAGS += --no-print-directory
 
 PREFIX ?= /usr
@@ -15,6 +15,8 @@ VERSION := $(shell sed -n 's/.*text = "\(.*\)"/\1/p' Sources/Version/Version.swi
 PYTHON ?= /usr/bin/python3
 # Swift's runtime is linked in: what is installed needs no Swift.
 RELEASE := -c release --static-swift-stdlib -Xlinker --gc-sections
+# The toolchain's program that prints where a process trapped; without it a trap leaves no trace.
+BACKTRACE ?= $(dir $(realpath $(shell command -v swift)))../libexec/swift/linux/swift-backtrace-static
 # Under sudo there may be no Swift; what was built is still there.
 BIN_DIR ?= $(or $(shell swift build $(RELEASE) --show-bin-path 2>/dev/null),$(CURDIR)/.build/release)
 
@@ -23,6 +25,7 @@ all: build
 build:
 	@.ci/packages build
 	swift build $(RELEASE)
+	install -m 755 "$(BACKTRACE)" "$(BIN_DIR)/swift-backtrace"
 
 run: build
 	@.ci/packages run
@@ -85,7 +88,13 @@ nightly: export UPLINKD_BACKLOG_READY_MS ?= 200
 nightly: export UPLINKD_BACKLOG_DRAIN ?= 1
 nightly: export UPLINKD_BACKLOG_MB ?= 4096
 nightly: export UPLINKD_EXPORT_MB ?= 4000
-nightly: test simulate planted fuzz bench
+nightly: export UPLINKD_UNPLUGGED_SECONDS ?= 60
+nightly: export UPLINKD_STARTS ?= 100
+nightly: test test-trixie simulate planted fuzz bench
+
+# The package under the systemd of Debian 13.
+test-trixie:
+	UPLINKD_BARE_SUITE=trixie UPLINKD_BIN_DIR="$(BIN_DIR)" $(PYTHON) -m pytest -rs Tests/Integration/test_package.py
 
 # Every parser of the queue's files with so many inputs of any bytes, from the corpus on; what is found stays in .run.
 FUZZ_RUNS ?= 10000000
@@ -118,10 +127,13 @@ install:
 	etc="$(DESTDIR)/etc/uplinkd"
 	install -D -m 755 "$$bin/uplinkd" "$$to/sbin/uplinkd"
 	install -D -m 755 "$$bin/uplinkctl" "$$to/bin/uplinkctl"
+	for backtrace in "$$bin/swift-backtrace" "$(BACKTRACE)"; do
+	    [[ ! -f "$$backtrace" ]] || { install -D -m 755 "$$backtrace" "$$to/libexec/uplinkd/swift-backtrace"; break; }
+	done
 	units="$(DESTDIR)$(UNIT_DIR)"
 	install -d "$$units" "$$etc/uplinkd.conf.d"
 	for unit in uplinkd.service uplinkd-events.socket uplinkd-control.socket; do
-	    sed -E 's,(=|file:)/usr/(s?bin|share)/,\1$(PREFIX)/\2/,' "systemd/$$unit" > "$$units/$$unit"
+	    sed -E 's,(=|file:)/usr/(s?bin|libexec|share)/,\1$(PREFIX)/\2/,' "systemd/$$unit" > "$$units/$$unit"
 	    chmod 644 "$$units/$$unit"
 	done
 	install -D -m 644 systemd/uplinkd.sysusers "$$to/lib/sysusers.d/uplinkd.conf"
@@ -131,7 +143,9 @@ install:
 	chmod 644 "$$to/lib/systemd/catalog/uplinkd.catalog"
 	install -D -m 644 -t "$$to/share/doc/uplinkd" README.md Documentation/*.md
 	install -D -m 644 -t "$$to/share/doc/uplinkd/examples" Config/uplinkd.conf Config/examples/*.conf
-	install -D -m 644 -t "$$to/share/doc/uplinkd/examples/uplinkd.service.d" systemd/examples/*.conf
+	for unit in uplinkd.service uplinkd-events.socket; do
+	    install -D -m 644 -t "$$to/share/doc/uplinkd/examples/$$unit.d" "systemd/examples/$$unit.d"/*.conf
+	done
 	pages=$$(mktemp -d)
 	Documentation/man/generate "$$pages" "$$bin" "$(VERSION)"
 	for page in "$$pages"/*.[1-8]; do
@@ -161,12 +175,14 @@ uninstall:
 	done
 	rm -f "$$to/share/bash-completion/completions/uplinkctl" "$$to/share/zsh/vendor-completions/_uplinkctl"
 	rm -f "$$to"/share/man/man?/uplinkd* "$$to/share/man/man1/uplinkctl.1"
-	rm -rf "$$to/share/doc/uplinkd"
+	rm -rf "$$to/share/doc/uplinkd" "$$to/libexec/uplinkd"
 	echo "Kept: $(DESTDIR)/etc/uplinkd, and the queue ($(DESTDIR)/var/lib/uplinkd)"
 
 # From the programs that are there, where BIN_DIR is given; in a folder of its own, so that the checkout stays clean.
 deb: $(if $(filter command environment,$(origin BIN_DIR)),,build)
 	@.ci/packages deb
+	stated=$$(dpkg-parsechangelog -S Version)
+	[[ $$stated == "$(VERSION)" ]] || { echo "debian/changelog has $$stated, the program $(VERSION)" >&2; exit 1; }
 	to="$(CURDIR)/.run/deb/uplinkd-$(VERSION)"
 	rm -rf "$$to"
 	mkdir -p "$$to"

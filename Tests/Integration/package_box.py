@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 from box import UNITS, Box, make
-from harness import ROOT
+from harness import ROOT, run
 
 SUITE = os.environ.get("UPLINKD_BARE_SUITE", "bookworm")
 
@@ -34,7 +34,7 @@ def build_package():
 def repacked(package, version, folder):
     """The same package as another version, with units and documents that differ in a line."""
     tree = os.path.join(folder, f"tree-{version}")
-    subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
+    run("dpkg-deb", "-R", package, tree)
     control = os.path.join(tree, "DEBIAN/control")
     text = re.sub("^Version: .*", f"Version: {version}", open(control).read(), flags=re.M)
     open(control, "w").write(text)
@@ -42,7 +42,7 @@ def repacked(package, version, folder):
         with open(os.path.join(tree, "lib/systemd/system", unit), "a") as file:
             file.write(f"# {version}\n")
     made = os.path.join(folder, f"uplinkd_{version}.deb")
-    subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "-b", tree, made], check=True, stdout=subprocess.DEVNULL)
+    run("dpkg-deb", "--root-owner-group", "-Znone", "-b", tree, made)
     shutil.rmtree(tree)
     return made
 

@@ -226,7 +226,7 @@ def test_stop_waits_for_no_collector(box):
     assert (box.show("Result"), box.show("ExecMainStatus"), box.show("ActiveState")) == ("success", "0", "inactive")
     collector.script = Script()
     box.systemctl("start", "uplinkd")
-    until(lambda: len(set(collector.numbers())) == 2000, 20, "what waited is delivered after the next start")
+    until(lambda: len(set(collector.numbers())) == 2000, 10, "what waited is delivered after the next start")
     assert collector.numbers() == list(range(2000)), "once each, in order"
     with collector.lock:
         assert all(event["was_queued"] == "true" for event in collector.taken)

@@ -12,6 +12,9 @@ internal import Version
 
 /// The start: configuration, queue, sockets, network; ready only when all of it stands.
 struct Startup {
+    /// How much longer the start may last from each sign of progress on.
+    private static let grant = Duration.seconds(10)
+
     private let configurationPath: String
     private let manager = ServiceManager()
 
@@ -66,7 +69,7 @@ struct Startup {
         let began = Clock.now
         let disk = DiskThread.start(
             QueueSettings(configuration), requests: requests, replies: replies, pulse: pulse)
-        guard let (recovery, snapshot) = try awaitQueue(replies, signals) else { return giveUp(log) }
+        guard let (recovery, snapshot) = try awaitQueue(replies, signals, pulse) else { return giveUp(log) }
         let thread = try calling { () throws(Errno) in
             try LoopThread(
                 LoopThread.Parts(
@@ -89,9 +92,9 @@ struct Startup {
 
     /// Waits for the disk's thread; nil where the daemon is to stop instead.
     private func awaitQueue(
-        _ replies: Mailbox<DiskReply>, _ signals: borrowing SignalSource
+        _ replies: Mailbox<DiskReply>, _ signals: borrowing SignalSource, _ pulse: DiskPulse
     ) throws(StartError) -> (RecoveryReport, QueueSnapshot)? {
-        switch wait(for: replies, signals, "opening the queue") {
+        switch wait(for: replies, signals, "opening the queue", progress: { pulse.bytesRead }) {
         case nil: return nil
         case .opened(let recovery, let snapshot): return (recovery, snapshot)
         case .openFailed(let error): throw .queue(error)
@@ -101,10 +104,14 @@ struct Startup {
 
     /// Waits for what another thread posts, and tells the service manager what takes long; nil where the daemon is to
     /// stop instead.
+    ///
+    /// Where `progress`, in bytes, grows, the start may take longer.
     private func wait<Message>(
-        for mailbox: Mailbox<Message>, _ signals: borrowing SignalSource, _ work: String
+        for mailbox: Mailbox<Message>, _ signals: borrowing SignalSource, _ work: String,
+        progress: () -> Int = { 0 }
     ) -> Message? {
         var told = Clock.now
+        var done = 0
         var wantsReload = false
         while true {
             if let message = mailbox.drain(waitingAtMost: .milliseconds(100)).first {
@@ -118,7 +125,13 @@ struct Startup {
             }
             if Clock.now - told >= .seconds(1) {
                 told = Clock.now
-                manager.status(work)
+                let before = done
+                done = progress()
+                if done > before {
+                    manager.extendTimeout(by: Self.grant, status: "\(work): \(done / 1_048_576) MiB read")
+                } else {
+                    manager.status(work)
+                }
             }
         }
     }

@@ -9,6 +9,10 @@ final class DiskPulse: Sendable {
     private static let slowness = Duration.seconds(1)
 
     private let began = Lock<Instant?>(nil)
+    private let read = Lock<Int>(0)
+
+    /// What was read from the queue's files so far.
+    var bytesRead: Int { read.with { $0 } }
 
     /// How long the work at hand has taken; zero where there is none.
     func age(at now: Instant) -> Duration {
@@ -26,5 +30,6 @@ final class DiskPulse: Sendable {
     }
 
     func begin(at now: Instant = Clock.now) { began.with { $0 = now } }
+    func addRead(_ bytes: Int) { read.with { $0 += bytes } }
     func end() { began.with { $0 = nil } }
 }

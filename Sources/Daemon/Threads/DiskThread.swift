@@ -35,8 +35,9 @@ final class DiskThread {
             pulse.begin()
             do throws(QueueError) {
                 let queue = try Queue.open(
-                    FileStorage(directory: settings.directory).withFault, options: settings.options,
-                    destinations: settings.destinations, at: Clock.wall, randomBits: SystemRandom.bits)
+                    FileStorage(directory: settings.directory, didRead: pulse.addRead).withFault,
+                    options: settings.options, destinations: settings.destinations, at: Clock.wall,
+                    randomBits: SystemRandom.bits)
                 let thread = DiskThread(queue, requests, replies, pulse)
                 replies.post(.opened(queue.recovery, queue.snapshot))
                 thread.run()

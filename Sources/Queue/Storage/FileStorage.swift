@@ -6,10 +6,12 @@ package final class FileStorage: Storage {
     package let root: String
     package let physicalBlock: Int
     package let user: UInt32
+    private let didRead: ((Int) -> Void)?
 
-    /// The storage of a directory, which need not exist.
-    package init(directory: String) {
+    /// The storage of a directory, which need not exist; `didRead` hears of each read that came back, and its bytes.
+    package init(directory: String, didRead: ((Int) -> Void)? = nil) {
         root = directory
+        self.didRead = didRead
         user = Process.user
         physicalBlock = Self.physicalBlock(of: directory)
     }
@@ -26,7 +28,7 @@ package final class FileStorage: Storage {
         let descriptor = try FileDescriptor.open(full(path), options)
         // On a copy-on-write file system overwriting needs room, which may be gone; only empty files can be so marked.
         if mode == .createNew { descriptor.avoidCopyOnWrite() }
-        return OpenFile(descriptor)
+        return OpenFile(descriptor, didRead)
     }
 
     package func status(of path: String) throws(Errno) -> StorageStatus {
@@ -81,11 +83,17 @@ package final class FileStorage: Storage {
 /// An open file of the file system.
 private final class OpenFile: StorageFile {
     private let descriptor: FileDescriptor
+    private let didRead: ((Int) -> Void)?
 
-    init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+    init(_ descriptor: consuming FileDescriptor, _ didRead: ((Int) -> Void)?) {
+        self.descriptor = descriptor
+        self.didRead = didRead
+    }
 
     func read(upTo count: Int, at offset: Int, into buffer: inout [UInt8]) throws(Errno) -> Int {
-        try descriptor.read(upTo: count, at: Int64(offset), into: &buffer)
+        let length = try descriptor.read(upTo: count, at: Int64(offset), into: &buffer)
+        didRead?(length)
+        return length
     }
 
     func write(_ bytes: borrowing [UInt8], in range: Range<Int>, at offset: Int) throws(Errno) {
