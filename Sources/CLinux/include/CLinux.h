@@ -54,6 +54,7 @@ int64_t cl_write(int fd, const void *from, size_t count);
 int64_t cl_pread(int fd, void *to, size_t count, int64_t offset);
 int64_t cl_pwrite(int fd, const void *from, size_t count, int64_t offset);
 int cl_fdatasync(int fd);
+int cl_punch_hole(int fd, int64_t offset, int64_t length);
 int cl_fsync(int fd);
 int cl_truncate(int fd, int64_t size);
 int cl_rename(const char *from, const char *to);

@@ -58,6 +58,7 @@ final class DiskThread {
 
     private func run() {
         var next: Instant? = Clock.now
+        queue.keep(ageClock.record)
         pulse.end()
         while !isStopping {
             let waiting = take(until: reads.isEmpty ? next : Clock.now)
@@ -69,6 +70,7 @@ final class DiskThread {
         }
         pulse.begin()
         let last = queue.snapshot
+        queue.keep(ageClock.record)
         queue.close()
         pulse.end()
         replies.post(.snapshot(last))
@@ -140,6 +142,7 @@ final class DiskThread {
         case .destinations(let names):
             queue.use(destinations: names)
             replies.post(.destinations(queue.snapshot))
+        case .clockSet: queue.keep(ageClock.record)
         case .snapshot: replies.post(.answer(queue.snapshot, oldest: oldestAges()))
         case .stop: isStopping = true
         }
@@ -166,8 +169,11 @@ final class DiskThread {
         if !failures.isEmpty { replies.post(.failed(failures)) }
     }
 
-    /// Tells of cursors that moved by themselves, before anything is told of what was read behind them.
+    /// Tells of logs that were read late and of cursors that moved by themselves, before anything is told of what was
+    /// read or committed behind them.
     private func tellMoves() {
+        let late = queue.takeLateLogs()
+        if !late.isEmpty { replies.post(.late(late)) }
         let moves = queue.takeMoves()
         if !moves.isEmpty { replies.post(.moved(moves)) }
     }
