@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -28,6 +29,9 @@ int64_t cl_seek_data(int fd, int64_t offset) {
     return found < 0 ? -errno : found;
 }
 int cl_fdatasync(int fd) { return RETRY(fdatasync(fd)); }
+int cl_punch_hole(int fd, int64_t offset, int64_t length) {
+    return RETRY(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length));
+}
 int cl_fsync(int fd) { return RETRY(fsync(fd)); }
 int cl_truncate(int fd, int64_t size) { return RETRY(ftruncate(fd, size)); }
 int cl_rename(const char *from, const char *to) { return rename(from, to) < 0 ? -errno : 0; }

@@ -122,6 +122,11 @@ extension FileDescriptor {
     /// Makes the file's data and metadata durable (fsync(2)); on a directory, its names.
     package borrowing func synchronise() throws(Errno) { try checked(cl_fsync(number)) }
 
+    /// Gives the blocks of a range back, which reads as zeros then; the length stays (fallocate(2)).
+    package borrowing func punchHole(in range: Range<Int64>) throws(Errno) {
+        try checked(cl_punch_hole(number, range.lowerBound, range.upperBound - range.lowerBound))
+    }
+
     /// Sets the file's length.
     package borrowing func setSize(_ size: Int64) throws(Errno) { try checked(cl_truncate(number, size)) }
 

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Posix
 package import Time
 
@@ -41,6 +42,10 @@ extension Queue {
         if let log = logsInOrder.first(where: { retirable($0) != nil }) {
             if retire(log, recycling: true) { return now }
             return now + Self.cursorDelay
+        }
+        if let log = logsInOrder.first(where: { $0.slack != nil }) {
+            do throws(QueueError) { try releaseSlice(of: log) } catch { log.slack = nil }
+            return now
         }
         retryLetters(at: now)
         let heads = expireHeads(at: now, age: age)
@@ -155,6 +160,31 @@ extension Queue {
         log.segments.remove(at: index)
         openFiles.removeAll { $0.segment == segment.name.id }
         return true
+    }
+
+    /// Gives back a slice of the room behind the last batch of a segment that an earlier run ended before it was full.
+    ///
+    /// Only where zeros stand: whatever else it is, it is left for whoever looks into the damage.
+    private func releaseSlice(of log: LogState) throws(QueueError) {
+        guard let (name, start) = log.slack, let index = log.segments.firstIndex(where: { $0.name == name }) else {
+            return log.slack = nil
+        }
+        let path = log.path(of: name)
+        let range = start..<min(start + SegmentWindow.step, log.segments[index].size)
+        log.segments[index].allocated = try attempt(.write, path, at: start) { () throws(Errno) in
+            let file = try storage.open(path, .readWrite)
+            var bytes: [UInt8] = []
+            guard !range.isEmpty, try file.read(upTo: range.count, at: start, into: &bytes) == range.count,
+                bytes.isZero(in: bytes.indices)
+            else {
+                log.slack = nil
+                try file.synchroniseData()
+                return try storage.status(of: path).allocated
+            }
+            try file.release(range)
+            log.slack?.offset = range.upperBound
+            return try storage.status(of: path).allocated
+        }
     }
 
     /// True once a quarter of the segment being written is full and the next one is not ready.

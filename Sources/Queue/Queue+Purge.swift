@@ -155,6 +155,7 @@ extension Queue {
             try? storage.unlink(newPath)
             throw error
         }
+        log.segments[index].allocated = size
         try attempt(.synchronise, log.folder) { () throws(Errno) in try storage.synchroniseDirectory(log.folder) }
         return rewrite.holes
     }

@@ -7,7 +7,7 @@ extension Queue {
     /// More segments than a folder that could not be listed has beyond those that could be.
     private static let unseenSegments: UInt64 = 1 << 24
     private static let ownEntries = [
-        "FORMAT", "FORMAT.new", "LOCK", "cursors", "cursors.new", LogState.folder, Quarantine.folder,
+        "FORMAT", "FORMAT.new", "LOCK", "cursors", "cursors.new", ClockRecord.path, LogState.folder, Quarantine.folder,
         DeadLetterStore.folder, "lost+found",
     ]
 
@@ -16,6 +16,8 @@ extension Queue {
         recovery.strays += names.filter { !Self.ownEntries.contains($0) }
         // The cursors first: beside a daemon that goes on, they would be ahead of a log that was read before.
         let found = loadCursors()
+        recovery.clock = readClock()
+        recovery.age = recovery.clock?.age ?? 0
         if names.contains(LogState.folder) { recoverLogs() }
         lastMoment = Moment(wall: wall, age: recovery.age)
         commitTails()
@@ -92,8 +94,17 @@ extension Queue {
         if leastLow(in: log.name) != nil { reportIfGone(log) }
         if log.last < last { pass(log.last + 1...last, lostBy: log) }
         nameEnd(of: log)
-        if log.last > 0 { _ = addCursors(to: log) }
         newDamages += recovery.damages[told...]
+        guard log.last > 0 else { return }
+        _ = addCursors(to: log)
+        let lows = cursors.filter { $0.key.log == log.name }.map { ($0.key.destination, $0.value.state.low) }
+        lateLogs.append(LateLog(name: log.name, last: log.last, lows: Dictionary(uniqueKeysWithValues: lows)))
+    }
+
+    /// The logs that were read since the last call, which the start could not read.
+    package func takeLateLogs() -> [LateLog] {
+        defer { lateLogs.removeAll() }
+        return lateLogs
     }
 
     /// The failure of a start that keeps a log from being written.
@@ -132,7 +143,8 @@ extension Queue {
                 continue
             }
             log.segments.append(
-                LogState.Segment(name: name, size: status.size, isSound: false, isProven: false))
+                LogState.Segment(
+                    name: name, size: status.size, allocated: status.allocated, isSound: false, isProven: false))
         }
         guard names.contains(SpareSegment.name) else { return }
         let path = log.folder + "/" + SpareSegment.name
@@ -163,8 +175,8 @@ extension Queue {
             known = max(known ?? 0, scan.last, scanned.header?.previous?.last ?? 0)
             recovery.salvaged += scan.salvaged
             recovery.keyed += scan.keyed
-            guard let wall = scan.wall else { continue }
-            recovery.resume(age: scan.age, lastCommit: wall)
+            guard scan.batches > 0 else { continue }
+            recovery.age = max(recovery.age, scan.age)
             tails.append(scanned)
             break
         }
@@ -176,6 +188,10 @@ extension Queue {
             report(damage, in: file)
         }
         guard let newest = tails.first else { return }
+        // Old bytes of a recycled file may be a batch that a lost write has hidden.
+        if let header = newest.header, !header.isRecycled {
+            log.slack = (newest.segment.name, roundedUp(newest.scan.validEnd, to: 4_096))
+        }
         log.tip = SegmentHeader.Previous(
             segment: newest.segment.name.id, validLength: newest.scan.validEnd, last: log.last)
         for segment in log.segments.reversed() where segment.name.id < newest.segment.name.id {

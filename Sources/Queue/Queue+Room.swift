@@ -60,7 +60,7 @@ extension Queue {
         while oldestSegment(of: log) != nil, log.segments[index].name.id < tip.segment,
             isPassed(index, of: log, below: low), let next = next(behind: index, of: log)
         {
-            bytes += log.segments[index].size
+            bytes += log.segments[index].allocated
             index = next
         }
         return bytes

@@ -35,7 +35,7 @@ extension Queue {
             try storage.rename(path, to: log.path(of: name))
         }
         log.spare = nil
-        log.segments.append(LogState.Segment(name: name, size: spare.size))
+        log.segments.append(LogState.Segment(name: name, size: spare.size, allocated: spare.size))
         do throws(QueueError) {
             try attempt(.synchronise, log.folder) { () throws(Errno) in
                 try storage.synchroniseDirectory(log.folder)

@@ -30,6 +30,8 @@ package final class Queue {
     var logs: [LogName: LogState] = [:]
     var cursors: [CursorKey: Cursor] = [:]
     var nextSegment: UInt64 = 1
+    /// True where the file `clock` is there.
+    var hasClock = false
     /// The newest failure of a write or sync for a commit, lack of room being none; nil once one has succeeded.
     var commitFailure: QueueError?
     /// Why the start could not list the logs; nil where it could.
@@ -58,6 +60,8 @@ package final class Queue {
     var headsDue: Instant?
     /// True where events were committed, or settled, since that was found.
     var headsChanged = true
+    /// Logs that were read later than at the start, until it is asked for.
+    var lateLogs: [LateLog] = []
     /// Cursors that moved by themselves, until it is asked for.
     var moves: [CursorMove] = []
     /// The age clock when the event at each cursor was made durable, as last looked up.
@@ -147,7 +151,22 @@ package final class Queue {
         let folders = 3 + logs.values.count { $0.directoryExists }
         let others = cursorFile.bytes + quarantine.bytes + deadLetters.bytes
         let files = logs.values.reduce(others) { $0 + $1.bytes }
-        return UInt64(files + FormatPage.size + folders * 4_096)
+        return UInt64(files + FormatPage.size + (hasClock ? 4_096 : 0) + folders * 4_096)
+    }
+}
+
+/// A log that could be read only after the start, as it was then.
+package struct LateLog: Sendable, Equatable {
+    package let name: LogName
+    /// The newest event, which an earlier run accepted.
+    package let last: UInt64
+    /// For each destination the first sequence number that it has not settled.
+    package let lows: [String: UInt64]
+
+    package init(name: LogName, last: UInt64, lows: [String: UInt64]) {
+        self.name = name
+        self.last = last
+        self.lows = lows
     }
 }
 

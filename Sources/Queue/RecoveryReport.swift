@@ -1,5 +1,3 @@
-package import Time
-
 /// What the start found, to be named in the journal.
 package struct RecoveryReport: Sendable, Equatable {
     /// A stretch of a log that could not be read as it was written.
@@ -75,27 +73,13 @@ package struct RecoveryReport: Sendable, Equatable {
     package internal(set) var failures: [QueueError] = []
     /// The newest events with a key, oldest first, at most 65,536, from the newest segment of each log.
     package internal(set) var keyed: [Keyed] = []
-    /// The age clock of the newest batch, in milliseconds, to go on from; and the wall time then.
-    package internal(set) var age: UInt64 = 0
-    package internal(set) var lastCommit: WallTime?
+    /// The age clock of the newest batch, or as it was written down later, in milliseconds.
+    package var age: UInt64 = 0
+    /// What the last run wrote down of the clocks.
+    package internal(set) var clock: ClockRecord?
 }
 
 extension RecoveryReport {
-    /// The age clock to go on from, in milliseconds, at a wall time; nil while the wall clock is not synchronised.
-    ///
-    /// Time while the daemon did not run counts only if the wall clock was synchronised before and after and did not go
-    /// back: an event may be thought younger than it is, never older.
-    package func age(at wall: WallTime?) -> UInt64 {
-        guard let lastCommit, lastCommit.milliseconds != RecordLayout.noWallTime, let wall, wall > lastCommit else {
-            return age
-        }
-        return age + UInt64(wall.milliseconds - lastCommit.milliseconds)
-    }
-
-    /// Takes the clocks of the newest batch, if it is the newest so far.
-    package mutating func resume(age: UInt64, lastCommit: WallTime) {
-        guard self.lastCommit == nil || age >= self.age else { return }
-        self.age = age
-        self.lastCommit = lastCommit
-    }
+    /// The age clock to go on from, in milliseconds.
+    package func age(at now: ClockReading) -> UInt64 { max(age, clock?.age(at: now) ?? 0) }
 }

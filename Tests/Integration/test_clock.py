@@ -261,10 +261,33 @@ def test_time_to_live_while_running(daemons, clock, collector, step):
     assert daemon.assert_ledger()["delivered"] == 20
 
 
+def reboot(daemon):
+    """What the daemon wrote down of the clocks is of another boot."""
+    with open(os.path.join(daemon.queue, "FORMAT"), "rb") as file:
+        seal = int.from_bytes(file.read(20)[16:], "little")
+    with open(os.path.join(daemon.queue, "clock"), "r+b") as file:
+        record = bytearray(file.read())
+        assert len(record) == 512 and record[32] == 36
+        record[33:69] = b"0" * 36
+        record[4:8] = crc(record[8:], seal).to_bytes(4, "little")
+        file.seek(0)
+        file.write(record)
+
+
+def crc(data, seed):
+    value = seed ^ 0xFFFFFFFF
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+    return value ^ 0xFFFFFFFF
+
+
 @pytest.mark.parametrize("before, after", [(True, True), (True, False), (False, True), (False, False)])
 @pytest.mark.parametrize("step", STEPS)
-def test_time_to_live_over_a_restart(daemons, clock, collector, step, before, after):
-    """Time switched off counts where the clock was synchronised before and after and did not go back; never else."""
+@pytest.mark.parametrize("rebooted", [False, True])
+def test_time_to_live_over_a_restart(daemons, clock, collector, step, before, after, rebooted):
+    """Over a reboot, time counts where the clock was synchronised before and after and did not go back; never else."""
     clock.set(before)
     collector.script = Script(status=503)
     daemon = daemons(url=collector.url, options=OPTIONS, sections=SECTIONS, environment=clock.environment)
@@ -273,10 +296,33 @@ def test_time_to_live_over_a_restart(daemons, clock, collector, step, before, af
     daemon.kill()
     clock.step(STEPS[step])
     clock.set(after)
+    if rebooted:
+        reboot(daemon)
     daemon.start()
-    expired = 5 if before and after and STEPS[step] > 2 * HOUR else 0
+    expired = 5 if rebooted and before and after and STEPS[step] > 2 * HOUR else 0
     collector.script = Script()
     until(lambda: daemon.assert_ledger()["queued"] == 0, 20, "nothing is queued")
     ledger = daemon.assert_ledger()
     assert (ledger["delivered"], ledger["expired"]) == (10 - expired, expired), ledger
     assert sorted(set(collector.numbers())) == [n for n in range(10) if not expired or n % 2 == 0]
+
+
+@pytest.mark.parametrize("ending", ["killed", "stopped", "rebooted"])
+def test_a_step_while_running_is_no_time_off(daemons, clock, collector, ending):
+    """A clock that is set while the daemon runs, with nothing posted since, has nothing expire after the next start."""
+    collector.script = Script(status=503)
+    daemon = daemons(url=collector.url, options=OPTIONS, sections=SECTIONS, environment=clock.environment)
+    daemon.start()
+    posted_with_ttl(daemon, 0)
+    clock.step(10 * YEAR)
+    time.sleep(1.2)
+    daemon.status()
+    time.sleep(0.5)
+    daemon.stop() if ending == "stopped" else daemon.kill()
+    if ending == "rebooted":
+        reboot(daemon)
+    daemon.start()
+    collector.script = Script()
+    until(lambda: daemon.assert_ledger()["queued"] == 0, 20, "nothing is queued")
+    ledger = daemon.assert_ledger()
+    assert (ledger["delivered"], ledger["expired"]) == (10, 0), ledger

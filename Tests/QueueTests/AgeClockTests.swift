@@ -2,9 +2,10 @@ import Queue
 import Testing
 import Time
 
-/// The age clock over restarts: time off counts only where the wall clock can be trusted.
+/// The age clock over restarts: in one boot the boot clock counts, over another the wall clock where it can be trusted.
 struct AgeClockTests {
-    /// The wall time of the last commit and of the start after it, nil while not synchronised, and the age then.
+    /// The clocks when they were written down and at the start after it, wall times nil while not synchronised, and the
+    /// age then.
     private struct Case: Sendable {
         let before: Int64?
         let after: Int64?
@@ -24,16 +25,55 @@ struct AgeClockTests {
         Case(before: nil, after: nil, age: 20_000),
     ]
 
-    @Test func timeOffCountsOnlyWhereBothEndsAreSynchronised() {
+    private func reading(_ boot: [UInt8], _ sinceBoot: UInt64, _ wall: Int64?) -> ClockReading {
+        ClockReading(boot: boot, sinceBoot: sinceBoot, wall: wall.map { WallTime(milliseconds: $0) })
+    }
+
+    @Test func overAnotherBootTimeCountsOnlyWhereBothEndsAreSynchronised() {
         for each in Self.cases {
-            var report = RecoveryReport()
-            let before = WallTime(milliseconds: each.before ?? RecordLayout.noWallTime)
-            report.resume(age: 20_000, lastCommit: before)
-            #expect(report.age(at: each.after.map { WallTime(milliseconds: $0) }) == each.age, "\(each)")
+            for boots in [([1], [2]), ([], []), ([], [1])] as [([UInt8], [UInt8])] {
+                let record = ClockRecord(age: 20_000, reading(boots.0, 1_000_000, each.before))
+                #expect(record.age(at: reading(boots.1, 60_000, each.after)) == each.age, "\(each), \(boots)")
+            }
         }
     }
 
+    @Test func inOneBootOnlyTheBootClockCounts() {
+        for each in Self.cases {
+            let record = ClockRecord(age: 20_000, reading([1], 1_000_000, each.before))
+            #expect(record.age(at: reading([1], 1_007_000, each.after)) == 27_000, "\(each)")
+            #expect(record.age(at: reading([1], 900_000, each.after)) == 20_000, "\(each)")
+        }
+    }
+
+    @Test func aClockThatIsSetOutdatesARecord() {
+        let record = ClockRecord(age: 0, reading([1], 1_000, 5_000))
+        #expect(!record.isOutdated(at: reading([1], 61_000, 65_200)))
+        #expect(record.isOutdated(at: reading([1], 61_000, 66_000)))
+        #expect(record.isOutdated(at: reading([1], 61_000, 64_000)))
+        #expect(record.isOutdated(at: reading([1], 61_000, nil)))
+        let none = ClockRecord(age: 0, reading([1], 1_000, nil))
+        #expect(!none.isOutdated(at: reading([1], 2_000, nil)) && none.isOutdated(at: reading([1], 2_000, 6_000)))
+    }
+
+    @Test func whatIsWrittenDownIsFoundAndMayBeMissing() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        bench.commit()
+        let record = ClockRecord(age: 31_000, reading(Array("0b8e".utf8), 1_000, 5_000))
+        let bytes = bench.queue.bytesOnDisk
+        bench.queue.keep(record)
+        #expect(bench.queue.bytesOnDisk == bytes + 4_096)
+        try bench.restart(clean: false)
+        #expect(bench.queue.recovery.clock == record && bench.queue.recovery.strays.isEmpty)
+        #expect(bench.queue.recovery.age(at: reading(Array("0b8e".utf8), 3_000, nil)) == 33_000)
+        storage.files["clock"]?.bytes[9] ^= 1
+        try bench.restart(clean: false)
+        #expect(bench.queue.recovery.clock == nil)
+        #expect(bench.queue.recovery.age(at: reading(Array("0b8e".utf8), 3_000, 9_000)) == 20_000, "the batch's")
+    }
+
     @Test func aNewQueueBeginsAtZero() {
-        #expect(RecoveryReport().age(at: WallTime(milliseconds: Self.start)) == 0)
+        #expect(RecoveryReport().age(at: reading([1], 5, Self.start)) == 0)
     }
 }

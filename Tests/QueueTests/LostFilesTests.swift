@@ -108,6 +108,8 @@ import Time
         for turn in 1...4 { _ = bench.queue.housekeep(at: Instant(nanoseconds: Int64(turn) << 40), age: bench.age) }
         let damages = bench.queue.takeDamages()
         #expect(damages.map(\.kind) == [.corrupted])
+        #expect(bench.queue.takeLateLogs() == [LateLog(name: .normal, last: 6, lows: ["main": 1])])
+        #expect(bench.queue.takeLateLogs().isEmpty, "once")
         #expect(damages.allSatisfy { $0.sequences?.count == 1 })
         #expect(try bench.drain().events.count == 5)
         #expect(bench.queue.takeDamages().isEmpty, "once")

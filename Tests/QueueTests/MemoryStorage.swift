@@ -8,6 +8,8 @@ final class MemoryStorage: Storage {
         var bytes: [UInt8] = []
         var durable: [UInt8] = []
         var isLocked = false
+        /// The pages that take no room.
+        var released: Set<Int> = []
         var path: String
 
         init(_ path: String = "", _ bytes: [UInt8] = []) {
@@ -67,7 +69,9 @@ final class MemoryStorage: Storage {
     func status(of path: String) throws(Errno) -> StorageStatus {
         if folders.contains(path) { return StorageStatus(kind: .directory, size: 4_096, owner: owner) }
         guard let node = files[path] else { throw Errno.noEntry }
-        return StorageStatus(kind: .regular, size: node.bytes.count, owner: owner)
+        return StorageStatus(
+            kind: .regular, size: node.bytes.count, allocated: node.bytes.count - 4_096 * node.released.count,
+            owner: owner)
     }
 
     func createDirectory(_ path: String) throws(Errno) {
@@ -171,7 +175,14 @@ final class MemoryFile: StorageFile {
         put(Array(bytes[range]), at: offset)
     }
 
+    func release(_ range: Range<Int>) throws(Errno) {
+        try storage.note(.write(node.path, range.lowerBound))
+        node.bytes.replaceSubrange(range, with: [UInt8](repeating: 0, count: range.count))
+        for page in range.lowerBound / 4_096..<range.upperBound / 4_096 { node.released.insert(page) }
+    }
+
     private func put(_ bytes: [UInt8], at offset: Int) {
+        node.released.subtract(offset / 4_096...max(offset, offset + bytes.count - 1) / 4_096)
         if node.bytes.count < offset + bytes.count {
             node.bytes += [UInt8](repeating: 0, count: offset + bytes.count - node.bytes.count)
         }

@@ -68,6 +68,11 @@ package struct Coordinator {
         case .committed(let ordinal, let outcomes, let batches): committed(ordinal, outcomes, batches, at: now)
         case .chunk(let name, let read, let chunk): feed(name, .chunk(read: read, chunk), at: now)
         case .readFailed(let name, let read): feed(name, .readFailed(read: read), at: now)
+        case .late(let log):
+            newest[log.name] = max(newest[log.name] ?? 0, log.last)
+            for (name, low) in log.lows.sorted(by: { $0.key < $1.key }) {
+                feed(name, .late(LogPosition(log: log.name, low: low, newest: log.last)), at: now)
+            }
         case .moved(let moves):
             for move in moves { feed(move.destination, .moved(move), at: now) }
         case .cursors(let areDurable): feedAll(.storage(isDurable: areDurable), at: now)

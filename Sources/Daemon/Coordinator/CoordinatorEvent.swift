@@ -11,6 +11,8 @@ package enum CoordinatorEvent: Sendable {
     case chunk(destination: String, read: UInt64, Chunk?)
     /// A destination's read failed.
     case readFailed(destination: String, read: UInt64)
+    /// A log that the start could not read was read.
+    case late(LateLog)
     /// Cursors moved by themselves.
     case moved([CursorMove])
     /// Cursors can, or cannot, be made durable.

@@ -9,6 +9,8 @@ enum DiskRequest: Sendable {
     case settle(destination: String, LogName, [Disposition])
     /// These are the destinations from now on.
     case destinations([String])
+    /// The wall clock was set, or has become synchronised, or is no more.
+    case clockSet
     /// Tell how the queue stands, after all that was asked before.
     case snapshot
     /// Sync the cursors and end.
@@ -26,6 +28,8 @@ enum DiskReply: Sendable {
     case failed([QueueError])
     /// A read found damage that no earlier one had.
     case damaged([RecoveryReport.Damage])
+    /// Logs that the start could not read were read.
+    case late([LateLog])
     /// Cursors moved by themselves.
     case moved([CursorMove])
     case snapshot(QueueSnapshot)

@@ -59,6 +59,7 @@ final class DiskThread {
 
     private func run() {
         var next: Instant? = Clock.now
+        queue.keep(ageClock.record)
         pulse.end()
         while !isStopping {
             let waiting = take(until: reads.isEmpty ? next : Clock.now)
@@ -70,6 +71,7 @@ final class DiskThread {
         }
         pulse.begin()
         let last = queue.snapshot
+        queue.keep(ageClock.record)
         queue.close()
         pulse.end()
         replies.post(.snapshot(last))
@@ -141,6 +143,7 @@ final class DiskThread {
         case .destinations(let names):
             queue.use(destinations: names)
             replies.post(.destinations(queue.snapshot))
+        case .clockSet: queue.keep(ageClock.record)
         case .snapshot: replies.post(.answer(queue.snapshot, oldest: oldestAges()))
         case .stop: isStopping = true
         }
@@ -167,8 +170,11 @@ final class DiskThread {
         if !failures.isEmpty { replies.post(.failed(failures)) }
     }
 
-    /// Tells of cursors that moved by themselves, before anything is told of what was read behind them.
+    /// Tells of logs that were read late and of cursors that moved by themselves, before anything is told of what was
+    /// read or committed behind them.
     private func tellMoves() {
+        let late = queue.takeLateLogs()
+        if !late.isEmpty { replies.post(.late(late)) }
         let moves = queue.takeMoves()
         if !moves.isEmpty { replies.post(.moved(moves)) }
     }

@@ -39,6 +39,7 @@ final class LoopThread {
     let intake: IntakeServer
     let transport: CurlTransport
     let network: NetworkWatch
+    let wall: SynchronisedClock
     let configurationPath: String
     /// Settings that are read later do not move it.
     let queueDirectory: String
@@ -96,7 +97,9 @@ final class LoopThread {
         coordinator = Coordinator(
             units: maker.units, admission: admission, newest: newest,
             commitDelay: parts.settings.configuration?.queue.commitDelay ?? .zero, at: loop.now)
-        let wall = SynchronisedClock(loop, log)
+        let requests = parts.requests
+        let wall = SynchronisedClock(loop, log) { requests.post(.clockSet) }
+        self.wall = wall
         intake = IntakeServer(
             loop: loop, admission: admission, limits: IntakeLimits(parts.settings), clock: { wall.time })
         var outcome: (UInt64, TransportOutcome) -> Void = { _, _ in }
@@ -181,6 +184,7 @@ final class LoopThread {
             tell(.readFailed(destination: destination, read: id))
         case .failed(let failures): for failure in failures { report(failure) }
         case .damaged(let damages): report(damages)
+        case .late(let logs): for log in logs { tell(.late(log)) }
         case .moved(let moves): tell(.moved(moves))
         case .snapshot(let snapshot): took(snapshot)
         case .answer(let snapshot, let oldest):
@@ -201,6 +205,7 @@ final class LoopThread {
     }
 
     private func endTurn() {
+        wall.look()
         if loop.longestTurn >= .seconds(1) {
             log.log(.loopStalled(loop.longestTurn))
             loop.resetLongestTurn()

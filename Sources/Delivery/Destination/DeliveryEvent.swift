@@ -5,6 +5,8 @@ package import Reachability
 package enum DeliveryEvent: Sendable {
     /// Events of a log up to `newest` are durable.
     case available(LogName, newest: UInt64)
+    /// A log that the start could not read was read: what it has waited through a restart.
+    case late(LogPosition)
     /// The chunk that `DeliveryEffect.read` asked for; nil where nothing durable is there.
     case chunk(read: UInt64, Chunk?)
     /// The log could not be read.

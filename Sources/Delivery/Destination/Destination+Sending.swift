@@ -14,6 +14,16 @@ extension Destination {
         }
     }
 
+    /// Takes a log that the start could not read, of which nothing was sent yet.
+    mutating func replace(with position: LogPosition) {
+        if let index = backlogs.firstIndex(where: { $0.log == position.log }) {
+            precondition(backlogs[index].isEmpty, "a log was sent before it was read")
+            backlogs[index] = Backlog(position)
+        } else {
+            backlogs.append(Backlog(position))
+        }
+    }
+
     mutating func tookChunk(_ chunk: Chunk?, read id: UInt64, at now: Instant) {
         guard let index = backlogs.firstIndex(where: { $0.read == id }) else { return }
         if let chunk {

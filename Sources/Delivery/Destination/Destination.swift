@@ -106,6 +106,7 @@ package struct Destination: Sendable {
     private mutating func take(_ event: DeliveryEvent, at now: Instant, _ effects: inout [DeliveryEffect]) {
         switch event {
         case .available(let log, let newest): extend(log, to: newest)
+        case .late(let position): replace(with: position)
         case .chunk(let id, let chunk): tookChunk(chunk, read: id, at: now)
         case .readFailed(let id): tookChunk(nil, read: id, at: now)
         case .moved(let move): moved(move, at: now, &effects)

@@ -23,7 +23,7 @@ internal import Time
 ///    44  u32  R: length of the records, bytes
 ///    48  u32  size of the batch, bytes, a multiple of the block
 ///    52  u16  length of the accept context before padding, bytes
-///    54  u16  flags: 1 committed again after an error, so that its events stand in an earlier segment, too
+///    54  u16  flags: 1 committed again, so that its events stand in an earlier segment, too; 2 there again as well
 ///    56  u32  CRC32C of the accept context, without padding
 ///    60  u32  CRC32C of the length table
 ///    64  i64  wall time of the commit, milliseconds; Int64.min while the clock was not synchronised
@@ -50,6 +50,7 @@ struct BatchHeader: Equatable {
     private static let fewBytes = 8
     static let tableEntrySize = 8
     static let committedAgain: UInt16 = 1
+    static let committedTwice: UInt16 = 2
     private static let magic: UInt32 = 0x3142_5055
     private static let trailerMagic: UInt32 = 0x3154_5055
     private static let maximumContext = 1_024

@@ -5,8 +5,10 @@ final class LogState {
     /// A segment's file.
     struct Segment: Equatable {
         let name: SegmentName
-        /// Bytes on disk.
+        /// How long it is, bytes.
         let size: Int
+        /// Bytes on disk.
+        var allocated: Int
         /// False where it failed or is damaged, so that its file must not be used again.
         var isSound = true
         /// True where more than its name says that it is the log's.
@@ -40,6 +42,8 @@ final class LogState {
     /// Segments that are not needed once `kept` is durable in a new one, and what that one continues if not `tip`.
     var copies: [SegmentName] = []
     var original: SegmentHeader.Previous?
+    /// A segment of an earlier run behind whose last batch there is room that nobody needs, and where that begins.
+    var slack: (segment: SegmentName, offset: Int)?
     /// Where readers stand.
     var places = ReadPlaces()
     /// The newest failed read: of which event, and how many times in a row.
@@ -71,5 +75,5 @@ final class LogState {
     }
 
     /// Bytes of its files.
-    var bytes: Int { segments.reduce(spare?.size ?? 0) { $0 + $1.size } }
+    var bytes: Int { segments.reduce(spare?.size ?? 0) { $0 + $1.allocated } }
 }

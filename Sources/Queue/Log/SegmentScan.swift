@@ -20,7 +20,6 @@ struct SegmentScan {
     private(set) var keyed: [RecoveryReport.Keyed] = []
     /// Of the newest batch.
     private(set) var age: UInt64 = 0
-    private(set) var wall: WallTime?
 
     private let log: LogName
     private let segment: SegmentName
@@ -28,9 +27,11 @@ struct SegmentScan {
     private let seal: UInt32
     /// The epochs of the segment's header and of the newest batch.
     private var epochs: [UInt64] = []
-    /// Where the newest sync's batches begin and where those of the sync before it do, as far as they are in it.
+    /// Where the newest sync's batches begin and where those of the sync before it do, as far as they are in it; of that
+    /// one without what two starts have committed again already.
     private(set) var newestSync: Place?
     private(set) var syncBefore: Place?
+    private var freshPart: Place?
     /// True where every batch of it stands in an earlier segment, too, and there is one.
     private(set) var isCopy = false
 
@@ -105,16 +106,19 @@ struct SegmentScan {
     private mutating func noteSync(of found: FoundBatch) {
         let header = found.header
         isCopy = (newestSync == nil || isCopy) && header.flags & BatchHeader.committedAgain != 0
+        let isFresh = header.flags & BatchHeader.committedTwice == 0
+        let place = Place(
+            offset: found.offset, batch: BatchPlace(number: header.number, sequence: header.first),
+            durable: header.durable)
         if newestSync?.durable != header.durable {
-            syncBefore = newestSync
-            newestSync = Place(
-                offset: found.offset, batch: BatchPlace(number: header.number, sequence: header.first),
-                durable: header.durable)
+            (syncBefore, newestSync) = (freshPart, place)
+            freshPart = isFresh ? place : nil
+        } else if isFresh {
+            freshPart = freshPart ?? place
         }
         validEnd = found.end
         epochs = epochs.prefix(1) + [header.epoch]
         age = header.age
-        wall = header.wall
     }
 
     /// Names what lies between the previous batch and this one, but for the records in it that can be read.

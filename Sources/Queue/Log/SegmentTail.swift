@@ -56,7 +56,9 @@ struct SegmentTail {
         if sequence != (last ?? 0) + 1 { batches.removeAll() }
         if isNewBatch || batches.isEmpty || !batches[batches.count - 1].append(step, bytes) {
             var batch = OpenBatch(log: log, context: context)
-            batch.origin = OpenBatch.Origin(epoch: epoch, wall: header.wall, age: header.age)
+            batch.origin = OpenBatch.Origin(
+                epoch: epoch, wall: header.wall, age: header.age,
+                isCopy: header.flags & BatchHeader.committedAgain != 0)
             _ = batch.append(step, bytes)
             batches.append(batch)
         }

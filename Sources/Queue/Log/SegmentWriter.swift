@@ -61,7 +61,7 @@ final class SegmentWriter {
             segment: id, epoch: epoch, number: number, first: first, count: batch.count,
             recordBytes: batch.records.count, totalSize: Self.size(of: batch, block: block),
             contextLength: context.count,
-            flags: again ? BatchHeader.committedAgain : 0, contextCRC: CRC32C.of(context.span),
+            flags: again ? flags(of: batch) : 0, contextCRC: CRC32C.of(context.span),
             tableCRC: CRC32C.of(head, in: table..<head.count), wall: batch.origin?.wall ?? wall,
             age: batch.origin?.age ?? age, durable: durable, offset: offset)
         precondition(offset + header.totalSize <= size, "a batch does not fit its segment")
@@ -76,6 +76,10 @@ final class SegmentWriter {
         offset += header.totalSize
         number += 1
         next = header.last + 1
+    }
+
+    private func flags(of copy: borrowing OpenBatch) -> UInt16 {
+        BatchHeader.committedAgain | (copy.origin?.isCopy == true ? BatchHeader.committedTwice : 0)
     }
 
     private func put(_ records: borrowing [UInt8], tailStart: Int) throws(Errno) {

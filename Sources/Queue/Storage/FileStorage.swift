@@ -40,7 +40,8 @@ package final class FileStorage: Storage {
             case .directory: .directory
             case .socket, .other: .other
             }
-        return StorageStatus(kind: kind, size: Int(status.size), owner: status.owner)
+        return StorageStatus(
+            kind: kind, size: Int(status.size), allocated: Int(status.allocated), owner: status.owner)
     }
 
     package func createDirectory(_ path: String) throws(Errno) {
@@ -98,6 +99,10 @@ private final class OpenFile: StorageFile {
 
     func write(_ bytes: borrowing [UInt8], in range: Range<Int>, at offset: Int) throws(Errno) {
         try descriptor.write(bytes, in: range, at: Int64(offset))
+    }
+
+    func release(_ range: Range<Int>) throws(Errno) {
+        try descriptor.punchHole(in: Int64(range.lowerBound)..<Int64(range.upperBound))
     }
 
     func synchroniseData() throws(Errno) { try descriptor.synchroniseData() }

@@ -75,11 +75,15 @@ package struct StorageStatus: Sendable, Equatable {
     package let kind: Kind
     /// Length in bytes.
     package let size: Int
+    /// Bytes on disk, no more than its length.
+    package let allocated: Int
     package let owner: UInt32
 
-    package init(kind: Kind, size: Int, owner: UInt32) {
+    /// `allocated` nil: as many as it is long.
+    package init(kind: Kind, size: Int, allocated: Int? = nil, owner: UInt32) {
         self.kind = kind
         self.size = size
+        self.allocated = min(size, allocated ?? size)
         self.owner = owner
     }
 }
@@ -103,6 +107,8 @@ package protocol StorageFile: AnyObject {
     func read(upTo count: Int, at offset: Int, into buffer: inout [UInt8]) throws(Errno) -> Int
     /// Writes part of `bytes` at `offset`, all of it, the file growing as needed.
     func write(_ bytes: borrowing [UInt8], in range: Range<Int>, at offset: Int) throws(Errno)
+    /// Gives back the room of a range that holds zeros, and still does then, where the file system can.
+    func release(_ range: Range<Int>) throws(Errno)
     /// Makes the data durable, and the size where it grew (fdatasync(2)).
     func synchroniseData() throws(Errno)
     /// Length in bytes.
@@ -116,4 +122,6 @@ package protocol StorageFile: AnyObject {
 extension StorageFile {
     /// Of no bytes it is known.
     package func dataStart(from offset: Int) -> Int? { offset }
+
+    package func release(_ range: Range<Int>) throws(Errno) {}
 }

@@ -1,0 +1,29 @@
+"""A log that the disk does not give at the start is delivered as soon as it does."""
+import errno
+import time
+
+from harness import until
+from shim import Shim
+
+
+def test_it_is_delivered_though_nothing_new_comes(daemons, collector, home):
+    shim = Shim(home)
+    daemon = daemons(url="http://127.0.0.1:1/", environment=shim.environment)
+    daemon.start()
+    daemon.post_numbers(range(5))
+    daemon.stop()
+    daemon.destinations = {"main": collector.url}
+    daemon.write_configuration("RetryMin=250ms\nRetryMax=1s\nFlushSpread=0")
+    shim.fail("pread", ".segment", errno.EIO)
+    daemon.start(wait=False)
+    until(lambda: shim.hits >= 2, 10, "the log is tried")
+    assert collector.numbers() == []
+    shim.heal()
+    until(lambda: sorted(collector.numbers()) == list(range(5)), 10, lambda: daemon.read_log())
+    with collector.lock:
+        assert all(each["was_queued"] == "true" for each in collector.taken), collector.taken
+        assert all(each["queue_reason"] in ("connectivity", "restart") for each in collector.taken), collector.taken
+    until(lambda: daemon.assert_ledger()["delivered"] == 5, 5, "it is counted")
+    daemon.post_numbers([5])
+    until(lambda: sorted(collector.numbers()) == list(range(6)), 10, "it goes on")
+    assert daemon.stop() == 0
