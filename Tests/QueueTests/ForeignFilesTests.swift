@@ -65,7 +65,7 @@ import Time
         let found = try Inspection(storage).verify()
         #expect(found.faults.map(\.kind) == [.stray], "\(what)")
         #expect(found.logs.map(\.events) == [40, 40] && found.logs.allSatisfy(\.gaps.isEmpty), "\(what)")
-        let export = Export(try Inspection(storage), everything: true)
+        let export = try Export(try Inspection(storage), everything: true)
         var exported = 0
         while let chunk = try export.next() { exported += chunk.records.count }
         #expect(exported == 80 && export.unreadable == 0 && export.damages.isEmpty, "\(what)")
