@@ -27,8 +27,8 @@ struct SegmentScan {
     private let seal: UInt32
     /// The epochs of the segment's header and of the newest batch.
     private var epochs: [UInt64] = []
-    /// Where the newest sync's batches begin and where those of the sync before it do, as far as they are in it; of that
-    /// one without what two starts have committed again already.
+    /// Where the newest sync's batches begin and where those of the sync before it do, as far as they are in it; of
+    /// that one without what two starts have committed again already.
     private(set) var newestSync: Place?
     private(set) var syncBefore: Place?
     private var freshPart: Place?
