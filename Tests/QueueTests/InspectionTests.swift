@@ -229,6 +229,20 @@ import Time
         #expect(damaged.events.isEmpty && damaged.unreadable == 1 && damaged.damages.map(\.path) == [path])
     }
 
+    @Test func aFileThatCannotBeOpenedIsTold() throws {
+        let storage = MemoryStorage()
+        let bench = try Self.bench(storage)
+        let all = Self.segments(storage)
+        for path in [all[1], all[all.count - 1]] {
+            storage.fault = { $0 == .open(path) ? .io : nil }
+            let found = try export(storage)
+            #expect(found.events[.consent("ads")] == bench.accepted[.consent("ads")])
+            let missing = (bench.accepted[.normal]?.count ?? 0) - (found.events[.normal]?.count ?? 0)
+            #expect(missing > 0 && found.damages.map(\.path) == ["logs/normal"])
+            #expect(found.unreadable == (path == all[1] ? UInt64(missing) : 0))
+        }
+    }
+
     @Test func whatADaemonHasNamedIsNamedAgain() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)

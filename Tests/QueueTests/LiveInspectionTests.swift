@@ -63,6 +63,27 @@ import Time
         }
     }
 
+    @Test func aLetterThatIsSentAgainMeanwhileIsExported() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<60 { bench.commit(batches: [4], length: 900) }
+        let letter = DeadLetter(
+            destination: "main", log: .normal, id: EventID(epoch: 77, sequence: 3),
+            event: try #require(bench.accepted[.normal]?[3]), acceptedAt: nil, status: 400, attempts: 1,
+            at: WallTime(milliseconds: 6_000), detail: [])
+        try bench.queue.bury([letter])
+        _ = try bench.drain()
+        bench.housekeep()
+        let busy = BusyStorage(storage)
+        var retried: UInt64 = 0
+        busy.before = { call in
+            guard case .open(let path) = call, path.hasSuffix(".letter"), retried == 0 else { return }
+            retried += try bench.queue.retry([letter.name])
+        }
+        let found = try Looked(Export(Inspection(busy), everything: true))
+        #expect(retried == 1 && found.events[.normal]?[3] == letter.event && found.events[.normal]?[2] == nil)
+    }
+
     @Test func whatIsMissedByOneReadOnlyIsThere() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)

@@ -13,7 +13,7 @@ package struct DeadLetterName: Hashable, Sendable {
     }
 
     /// How far a letter has come, as the end of its file's name says.
-    enum State: String {
+    enum State: String, CaseIterable {
         /// It waits for somebody to look at it.
         case letter
         /// It is to be sent again.

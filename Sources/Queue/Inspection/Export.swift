@@ -96,7 +96,7 @@ package final class Export {
     }
 
     private func describe(_ damage: RecoveryReport.Damage, _ log: LogState) -> Verification.Damage {
-        let segment = log.segments.first { $0.name.id == damage.segment }
+        let segment = damage.kind == .missing ? nil : log.segments.first { $0.name.id == damage.segment }
         return Verification.Damage(
             kind: damage.kind, path: segment.map { log.path(of: $0.name) } ?? log.folder, offset: damage.offset,
             length: damage.length, sequences: damage.sequences)

@@ -16,18 +16,21 @@ extension Inspection {
         }
     }
 
-    /// Reads a letter; nil where a daemon has dropped it, or has given it another name; without a letter where it is
-    /// damaged.
+    /// Reads a letter, whatever name a daemon has given it meanwhile; nil where it has dropped it; without a letter
+    /// where it is damaged.
     func read(_ file: LetterFile) -> (letter: DeadLetter?, bytes: Int)? {
-        var bytes: [UInt8] = []
-        do throws(Errno) {
-            _ = try storage.open(file.name.path(file.state), .readOnly)
-                .read(upTo: DeadLetter.maximumBytes + 1, at: 0, into: &bytes)
-        } catch {
-            if error == .noEntry { return nil }
+        for state in [file.state] + DeadLetterName.State.allCases {
+            var bytes: [UInt8] = []
+            do throws(Errno) {
+                _ = try storage.open(file.name.path(state), .readOnly)
+                    .read(upTo: DeadLetter.maximumBytes + 1, at: 0, into: &bytes)
+            } catch {
+                if error == .noEntry { continue }
+            }
+            let letter = DeadLetter(bytes, seal: format.identity.seal)
+            return (letter?.name == file.name ? letter : nil, bytes.count)
         }
-        let letter = DeadLetter(bytes, seal: format.identity.seal)
-        return (letter?.name == file.name ? letter : nil, bytes.count)
+        return nil
     }
 
     /// Reads every dead letter.
