@@ -2,8 +2,10 @@ internal import Bytes
 
 /// What an empty queue has room for: more than that is never taken, however long a client waits.
 package struct QueueRoom: Sendable, Hashable {
-    /// FORMAT, cursors, the clock, and the folders that any log needs; bytes.
-    private static let fixedBytes = FormatPage.size + CursorFile.unusedBytes + 4_096 + 4 * 4_096
+    /// Lanes leave a segment without events each when they are empty.
+    private static let lanes = LogName.lanes.count
+    /// FORMAT, cursors, the clock, and the folders; bytes.
+    private static let fixedBytes = FormatPage.size + CursorFile.unusedBytes + 4_096 + (3 + lanes) * 4_096
     /// An accept context takes less than this, twice, bytes.
     private static let contextBytes = 512
 
@@ -17,7 +19,7 @@ package struct QueueRoom: Sendable, Hashable {
         let least = roundedUp(block, to: 4_096)
         func room(_ log: LogName) -> Int {
             let limit = min(Int(clamping: options.limit(of: log)), Int(clamping: options.maximumBytes) - least)
-            return limit - Self.fixedBytes - block
+            return limit - Self.fixedBytes - Self.lanes * least - block
         }
         self.block = block
         bulkBytes = room(.bulk)

@@ -25,7 +25,7 @@ def test_what_an_empty_queue_cannot_hold_is_413(daemons, collector):
     assert codes["normal", 640_000] == codes["bulk", 640_000] == codes["urgent", 640_000] == 202
     assert codes["normal", 1_048_000] == codes["bulk", 820_000] == 413
     # Small events cost more than their bytes.
-    assert daemon.post([{}] * 12_000)[0] == 413
+    assert daemon.post([{}] * 16_000)[0] == 413
     assert daemon.stop() == 0
 
 

@@ -64,6 +64,13 @@ package final class Export {
                     nextSequence = max(sequence, log.oldest)
                     continue
                 }
+                // A daemon may have settled them, and dropped their segment, before the log was listed.
+                let lows = inspection.cursors().slots.filter { $0.log == name }.map(\.low)
+                if startsAtCursors, let low = lows.min(), low > sequence {
+                    nextSequence = low
+                    _ = queue.takeDamages()
+                    continue
+                }
             }
             nextSequence = chunk.sequences.upperBound + 1
             unreadable += lost.reduce(0) { $0 + UInt64($1.count) }
