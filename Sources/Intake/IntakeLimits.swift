@@ -1,3 +1,5 @@
+package import Queue
+
 /// The bounds that intake keeps.
 package struct IntakeLimits: Sendable, Hashable {
     /// Bytes of one event, without white space around it.
@@ -6,6 +8,8 @@ package struct IntakeLimits: Sendable, Hashable {
     package var maximumRequestBytes = 1_048_576
     /// Events of one request.
     package var maximumRequestEvents = 65_536
+    /// What the queue has room for when it is empty.
+    package var queueRoom = QueueRoom(QueueOptions())
     package var maximumConnections = 1_024
     package var maximumConnectionsPerUser = 256
     /// How long a connection may be silent with nothing to wait for.

@@ -14,10 +14,10 @@ extension Queue {
     /// Brings logs and cursors to where the last run left them.
     func recover(names: [String], at wall: WallTime) {
         recovery.strays += names.filter { !Self.ownEntries.contains($0) }
-        // The cursors first: beside a daemon that goes on, they would be ahead of a log that was read before.
-        let found = loadCursors()
         recovery.clock = readClock()
         recovery.age = recovery.clock?.age ?? 0
+        // The cursors first: beside a daemon that goes on, they would be ahead of a log that was read before.
+        let found = loadCursors()
         if names.contains(LogState.folder) { recoverLogs() }
         lastMoment = Moment(wall: wall, age: recovery.age)
         commitTails()

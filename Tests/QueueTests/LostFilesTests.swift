@@ -38,6 +38,42 @@ import Time
         #expect(bench.queue.takeDamages().isEmpty)
     }
 
+    /// What becomes of the newest segment while the daemon does not run.
+    enum Loss: CaseIterable { case removed, zeroed, emptied, cut }
+
+    /// A cursor is the only witness then: what it passed was accepted, and is counted for those who do not have it.
+    @Test(arguments: Loss.allCases) func whatACursorProvesIsCountedForTheOthers(_ loss: Loss) throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, destinations: ["fast", "slow"])
+        for _ in 0..<40 { bench.commit(batches: [1]) }
+        _ = try bench.drain(to: "fast")
+        bench.queue.close()
+        let path = try bench.onlySegment
+        let first = try #require(UInt64(path.dropLast(".segment".count).suffix(20)))
+        #expect(first > 20 && first < 40)
+        let node = try #require(storage.files[path])
+        switch loss {
+        case .removed: storage.files[path] = nil
+        case .zeroed: node.bytes = [UInt8](repeating: 0, count: node.bytes.count)
+        case .emptied: node.bytes = []
+        case .cut: node.bytes = Array(node.bytes.prefix(4_096))
+        }
+        try bench.restart(clean: false)
+        #expect(bench.queue.snapshot.logs.map(\.accepted) == [40], "the cursor proves it")
+        let told = bench.queue.recovery.damages.filter { $0.sequences != nil }
+        #expect(told.map(\.sequences) == [first...40])
+        #expect(bench.queue.recovery.strays == ([.zeroed, .emptied].contains(loss) ? [path] : []))
+        try bench.restart(clean: false)
+        #expect(bench.queue.recovery.damages.isEmpty, "once")
+        #expect(isCommitted(bench))
+        let slow = try bench.drain(to: "slow")
+        #expect(slow.quarantined == Array(first...40))
+        #expect(slow.events.keys.sorted() == Array(1..<first) + [41])
+        #expect(bench.queue.cursor(destination: "slow", log: .normal)?.ledger.quarantined == 41 - first)
+        #expect(try bench.drain(to: "fast").events.keys.sorted() == [41])
+        #expect(bench.queue.snapshot.logs.map(\.accepted) == [41])
+    }
+
     @Test func anEndThatIsLostIsToldOnce() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)

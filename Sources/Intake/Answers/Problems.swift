@@ -1,4 +1,5 @@
 internal import HTTP1
+internal import Queue
 
 /// The errors of the events socket; their types are stable.
 enum Problems {
@@ -24,6 +25,12 @@ enum Problems {
         problem(
             413, "request-too-large", "The request is too large",
             "a request has at most \(limits.maximumRequestBytes) bytes and \(limits.maximumRequestEvents) events")
+    }
+
+    static func largerThanQueue(_ limits: IntakeLimits, _ log: LogName) -> Response {
+        problem(
+            413, "request-too-large", "The request is too large",
+            "an empty queue has room for \(limits.queueRoom.bytes(of: log)) bytes of events for \(log.text) (MaxSize=)")
     }
 
     static func mediaType(_ what: String) -> Response {

@@ -143,14 +143,19 @@ package struct HTTPSession {
         } catch {
             return refuse(Problems.body(error, turn.limits), keepsAlive: request.keepsAlive, &turn)
         }
-        if let refusal = turn.admission.refusal(for: request.parameters.log) {
+        let log = request.parameters.log
+        let records = turn.events.reduce(0) { $0 + RecordLayout.size(ofEvent: $1.count) }
+        guard turn.limits.queueRoom.holds(events: turn.events.count, records: records, in: log) else {
+            return refuse(Problems.largerThanQueue(turn.limits, log), keepsAlive: request.keepsAlive, &turn)
+        }
+        if let refusal = turn.admission.refusal(for: log) {
             return refuse(Problems.refused(refusal), keepsAlive: request.keepsAlive, &turn)
         }
         var first: Position?
         var last: Position?
         for range in turn.events {
             let position = turn.admission.append(
-                body.extracting(range), to: request.parameters.log, acceptedAt: turn.acceptedAt,
+                body.extracting(range), to: log, acceptedAt: turn.acceptedAt,
                 timeToLiveSeconds: request.parameters.timeToLiveSeconds)
             first = first ?? position
             last = position

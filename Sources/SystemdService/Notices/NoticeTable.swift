@@ -215,10 +215,12 @@ extension NoticeKind {
         .eventsExpired: NoticeEntry(
             priority: .warning, distinguishedBy: nil,
             text: """
-                @UPLINK_EVENTS@ events of log @UPLINK_LOG@ expired before destination @UPLINK_DESTINATION@ had them
+                @UPLINK_EVENTS@ events of log @UPLINK_LOG@ expired before destination @UPLINK_DESTINATION@ acknowledged \
+                them
                 """,
             meaning: """
-                Their time to live, or MaxAge=, was over. They are not sent there any more and are counted as expired.
+                Their time to live, or MaxAge=, was over. They are counted as expired and not sent there any more, but \
+                for those that were on their way, or in a batch that is tried again: these may still arrive.
                 """,
             action: "If they should have come through, see with `uplinkctl status` why they had to wait."
         ),
@@ -226,11 +228,12 @@ extension NoticeKind {
             priority: .warning, distinguishedBy: nil,
             text: """
                 The queue is full: @UPLINK_EVENTS@ events of log @UPLINK_LOG@ made room for newer ones before \
-                destination @UPLINK_DESTINATION@ had them
+                destination @UPLINK_DESTINATION@ acknowledged them
                 """,
             meaning: """
                 WhenFull=drop-oldest: the oldest events of the least urgent lane are given up, and counted as evicted, \
-                so that new ones can be taken.
+                so that new ones can be taken. Those that were on their way, or in a batch that is tried again, may \
+                still arrive.
                 """,
             action: """
                 See with `uplinkctl status` why nothing leaves; raise MaxSize= if the outage is longer than planned \
@@ -252,8 +255,14 @@ extension NoticeKind {
         .strayFile: NoticeEntry(
             priority: .notice, distinguishedBy: nil,
             text: "In the queue's directory, but no part of the queue; left alone: @UPLINK_DETAIL@",
-            meaning: "Something that the daemon did not make, or does not know, lies in the queue's directory.",
-            action: "Move it away if nobody needs it there. The daemon never reads, changes or removes it."
+            meaning: """
+                Something that the daemon did not make, or does not know, lies in the queue's directory. A file with a \
+                segment's name in which nothing says that it is one hides no event.
+                """,
+            action: """
+                Move it away if nobody needs it there. The daemon does not change or remove it; only a purge takes \
+                segments of its category away, whatever is in them.
+                """
         ),
         .recovered: NoticeEntry(
             priority: .info, distinguishedBy: nil,
