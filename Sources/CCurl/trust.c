@@ -29,6 +29,12 @@ static pthread_once_t context_index_once = PTHREAD_ONCE_INIT;
 
 static void make_context_index(void) { context_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL); }
 
+/* Without this OpenSSL would ask for a passphrase on the terminal. */
+static int no_passphrase(char *buffer, int size, int writing, void *context) {
+    (void)buffer, (void)size, (void)writing, (void)context;
+    return -1;
+}
+
 ccurl_trust *ccurl_trust_make(const uint8_t *pem, size_t count, int *certificates) {
     *certificates = 0;
     if (count > INT32_MAX) return NULL;
@@ -36,7 +42,7 @@ ccurl_trust *ccurl_trust_make(const uint8_t *pem, size_t count, int *certificate
     X509_STORE *store = X509_STORE_new();
     X509 *certificate = NULL;
     int good = source && store;
-    while (good && (certificate = PEM_read_bio_X509_AUX(source, NULL, NULL, NULL))) {
+    while (good && (certificate = PEM_read_bio_X509_AUX(source, NULL, no_passphrase, NULL))) {
         good = X509_STORE_add_cert(store, certificate);
         X509_free(certificate);
         if (good) *certificates += 1;
@@ -55,12 +61,6 @@ ccurl_trust *ccurl_trust_make(const uint8_t *pem, size_t count, int *certificate
 }
 
 void ccurl_trust_free(ccurl_trust *trust) { X509_STORE_free((X509_STORE *)trust); }
-
-/* Without this OpenSSL would ask for a passphrase on the terminal. */
-static int no_passphrase(char *buffer, int size, int writing, void *context) {
-    (void)buffer, (void)size, (void)writing, (void)context;
-    return -1;
-}
 
 static int read_certificates(ccurl_identity *identity, BIO *source) {
     X509 *next = NULL;

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from harness import request, until
+from harness import Script, request, until
 from peers import CHECKS, FAST, PYPI, Bodies
 
 sys.path.append(PYPI)
@@ -136,3 +136,30 @@ def test_tealium(daemons, bodies):
     assert len({each.pop("event_id") for each in seen}) == 26
     assert {each.pop("network_connection_type") for each in seen} == {"loopback"}
     assert seen == events + [{"n": 25, "visitor": "v"}]
+
+
+class Particular(Bodies):
+    """Answers 200 with X-Error to a request that holds an event marked `bad`, of which it takes nothing."""
+
+    def parse(self, content_type, body):
+        is_bad = b'"bad"' in body
+        self.script = Script(headers={"X-Error": "unknown"} if is_bad else {})
+        return [] if is_bad else super().parse(content_type, body)
+
+
+def test_an_error_field_is_a_refusal(daemons):
+    """Of the ten in its request only the one that is refused alone is given up."""
+    collector = Particular()
+    try:
+        daemon = daemons(url=collector.url, options=FAST + "Format=tealium\n").start()
+        events = [{"n": number} if number != 13 else {"n": number, "bad": 1} for number in range(30)]
+        assert daemon.post(events)[0] == 202
+        until(lambda: daemon.assert_ledger()["queued"] == 0, 15, lambda: f"{daemon.destination()}")
+        ledger = daemon.assert_ledger()
+        assert (ledger["delivered"], ledger["dead"]) == (29, 1), ledger
+        seen = []
+        for _, body in collector.bodies:
+            seen += [each["n"] for each in json.loads(body).get("events", [json.loads(body)])]
+        assert seen == [number for number in range(30) if number != 13]
+    finally:
+        collector.stop()

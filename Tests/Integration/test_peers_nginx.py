@@ -1,4 +1,6 @@
 """nginx before the collector: what it answers by itself, and TLS as it does it."""
+import os
+
 import pytest
 
 from harness import Collector, Script, until
@@ -81,6 +83,20 @@ def test_two_requests_at_once_have_a_connection_each(daemons, nginx, collector):
     assert len({each[3]["x-connection"] for each in collector.posts()[1:]}) == 2
 
 
+@pytest.mark.parametrize("tls", [None, "server"], ids=["plain", "http 2"])
+def test_a_server_that_ends_connections_often(daemons, nginx, collector, tls):
+    """nginx says goodbye after three requests; that is no failure, and nothing is sent twice."""
+    front = nginx("keepalive_requests 3; " + to(collector.port), tls=tls)
+    scheme = "https" if tls else "http"
+    daemon = daemons(url=f"{scheme}://localhost:{front.port}/in", options=FAST + TRUST + "BatchMaxEvents=1\n",
+                     sections=CHECKS).start()
+    daemon.post_numbers(range(40))
+    delivered(daemon, collector, range(40))
+    assert {each[3]["uplink-attempt"] for each in collector.posts()} == {"1"}
+    assert daemon.destination()["last_error"] is None
+    assert len({each[3]["x-connection"] for each in collector.posts()}) > 10
+
+
 def test_after_silence_the_next_request_has_a_connection_of_its_own(daemons, nginx, collector):
     """The one that fell silent is still open: HTTP/2 would go on using it."""
     front = nginx(to(collector.port), tls="server")
@@ -136,6 +152,12 @@ def test_client_certificates(daemons, home, nginx, collector):
         target.write(source.read())
     reconfigure(daemon, options)
     delivered(daemon, collector, range(5))
+    # One that was replaced by something useless: what was read before stays in force.
+    os.truncate(f"{home}/shown.key", 0)
+    reconfigure(daemon, options)
+    until(lambda: "no key in PEM" in daemon.read_log(), 5, "the journal names the empty file")
+    daemon.post_numbers(range(5, 8))
+    delivered(daemon, collector, range(8))
     assert {each[3]["x-client"] for each in collector.requests} == {"CN=till-7"}
     assert "BEGIN" not in daemon.read_log()
 

@@ -89,6 +89,6 @@ extension DestinationSection: ConfigurationSection {
         .optional("ClientKey", \.clientKey, .path()),
         .optional("Proxy", \.proxy, .proxy),
         .optional("CloudEventsSource", \.cloudEventsSource, .uriReference),
-        .optional("CloudEventsType", \.cloudEventsType, .attribute),
+        .optional("CloudEventsType", \.cloudEventsType, .text(limit: 1_024)),
     ]
 }

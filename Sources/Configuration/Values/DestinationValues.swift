@@ -72,15 +72,6 @@ extension ValueKind where Value == String {
             guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !excluded.contains($0) }) else {
                 throw BadValue("'\(text)' is not a URI or a path: write other characters as %XX" + comment(after: text))
             }
-            return try attribute.parse(text)
-        }, show: { $0 })
-
-    /// The value of an attribute of CloudEvents.
-    static let attribute = ValueKind(
-        { text throws(BadValue) in
-            guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-                throw BadValue("control characters have no place in it")
-            }
             return try ValueKind.text(limit: 1_024).parse(text)
         }, show: { $0 })
 }
