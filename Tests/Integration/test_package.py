@@ -89,7 +89,7 @@ def test_every_page_and_document_is_sound(package, tmp_path):
         if "uplinkd.conf" in page:
             settings = done.stdout
     helped = subprocess.check_output([str(tmp_path / "usr/bin/uplinkctl"), "--help"], text=True)
-    names = re.findall(r"^  ([a-z]+)", helped.split("Commands:")[1].split("Options:")[0], re.M)
+    names = re.findall(r"^  ([a-z]+(?: [a-z]+)*)", helped.split("Commands:")[1].split("Options:")[0], re.M)
     assert len(names) >= 7
     for name in names:
         assert re.search(rf"^   {name}\b", commands, re.M), name
