@@ -139,7 +139,7 @@ def test_upgrade_and_downgrade_under_load(box, package, others):
     configuration = open(box.path("/etc/uplinkd/uplinkd.conf")).read()
     sockets = [box.show("InvocationID", unit) for unit in SOCKETS]
     files = [os.lstat(path).st_ino for path in (box.events, box.control)]
-    clients = Client.four(box.events, pause=0.04)
+    clients = Client.four(box.events, pause=0.02)
     began = time.monotonic()
     processes = [box.show("MainPID")]
     for each, version in ((package, None), (newer, "99.0"), (older, "0.0.9")):
