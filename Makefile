@@ -25,7 +25,7 @@ all: build
 build:
 	@.ci/packages build
 	swift build $(RELEASE)
-	install -m 755 "$(BACKTRACE)" "$(BIN_DIR)/swift-backtrace"
+	[[ ! -f "$(BACKTRACE)" ]] || install -m 755 "$(BACKTRACE)" "$(BIN_DIR)/swift-backtrace"
 
 run: build
 	@.ci/packages run

@@ -28,7 +28,7 @@ def bare_root():
 
 def build_package():
     """The path of the package that `make deb` makes of the programs under test; lintian finds nothing in it."""
-    return os.environ.get("UPLINKD_PACKAGE") or make("-s", "deb").splitlines()[-1]
+    return os.environ.get("UPLINKD_PACKAGE") or make("-s", "deb", "COMPRESSION=1").splitlines()[-1]
 
 
 def repacked(package, version, folder):

@@ -89,7 +89,7 @@ def test_every_page_and_document_is_sound(package, tmp_path):
         if "uplinkd.conf" in page:
             settings = done.stdout
     helped = subprocess.check_output([str(tmp_path / "usr/bin/uplinkctl"), "--help"], text=True)
-    names = re.findall(r"^  ([a-z]+)", helped.split("Commands:")[1].split("Options:")[0], re.M)
+    names = re.findall(r"^  ([a-z]+(?: [a-z]+)*)", helped.split("Commands:")[1].split("Options:")[0], re.M)
     assert len(names) >= 7
     for name in names:
         assert re.search(rf"^   {name}\b", commands, re.M), name
@@ -139,7 +139,7 @@ def test_upgrade_and_downgrade_under_load(box, package, others):
     configuration = open(box.path("/etc/uplinkd/uplinkd.conf")).read()
     sockets = [box.show("InvocationID", unit) for unit in SOCKETS]
     files = [os.lstat(path).st_ino for path in (box.events, box.control)]
-    clients = Client.four(box.events, pause=0.04)
+    clients = Client.four(box.events, pause=0.02)
     began = time.monotonic()
     processes = [box.show("MainPID")]
     for each, version in ((package, None), (newer, "99.0"), (older, "0.0.9")):
