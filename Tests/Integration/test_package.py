@@ -68,7 +68,7 @@ def test_a_bare_debian_runs_it(box, package):
         assert f"/usr/share/man/{name}" in listed
     assert {"/usr/share/doc/uplinkd/messages.md", "/usr/libexec/uplinkd/swift-backtrace"} <= set(listed)
     box.post(range(10))
-    said = box.exec("journalctl", "-q", "-u", "uplinkd", "-x", "-n", "1").stdout
+    said = box.exec("journalctl", "-q", "SYSLOG_IDENTIFIER=uplinkd", "-x", "-n", "1").stdout
     assert "What to do:" in said, "the catalog is in force"
     box.again("reboot")
     assert box.show("ActiveState") == "active"
