@@ -55,9 +55,7 @@ extension LoopThread {
     func report(_ damages: [RecoveryReport.Damage]) {
         for damage in damages {
             let file = "\(damage.log.text)/\(Hexadecimal.digits(damage.segment).text)"
-            if damage.kind == .stray {
-                for notice in Notice.strayFiles(["logs/" + file]) { log.log(notice) }
-            } else if damage.kind == .tornTail {
+            if damage.kind == .tornTail {
                 log.log(.tornTail(file: file, bytes: Int64(damage.length), sequences: damage.sequences))
             } else if damage.kind == .missing, damage.sequences == nil {
                 log.log(.logMissing(log: damage.log.text))

@@ -112,8 +112,6 @@ package final class Export {
     }
 
     private func note(_ found: [RecoveryReport.Damage], in log: LogState) {
-        // A stray hides nothing.
-        let found = found.filter { $0.kind != .stray }
         damages += found.prefix(Self.mostDamages - damages.count).map { describe($0, log) }
     }
 
