@@ -41,6 +41,7 @@ extension Queue {
         #endif
         // They are in the report.
         _ = queue.takeFailures()
+        queue.recovery.strays += queue.takeStrays()
         return queue
     }
 

@@ -39,12 +39,7 @@ extension Queue {
             log.segments[index].isProven = true
         } else {
             log.segments.remove(at: index)
-            if newDamages.count < RecoveryReport.maximumDamages {
-                newDamages.append(
-                    RecoveryReport.Damage(
-                        kind: .stray, log: log.name, segment: segment.name.id, offset: 0, length: segment.size,
-                        sequences: nil))
-            }
+            newStrays.append(log.path(of: segment.name))
         }
         return isOwn
     }
@@ -60,6 +55,12 @@ extension Queue {
             if !isOwn { _ = try storage.status(of: path) }
             return isOwn
         }
+    }
+
+    /// Paths of files with only the name of a segment that were found since the last call.
+    package func takeStrays() -> [String] {
+        defer { newStrays.removeAll() }
+        return newStrays
     }
 
     /// Leaves out files with the id of another, of any log, that do not prove to be segments: by ids files are told

@@ -49,6 +49,8 @@ package final class Queue {
         /// Before the ledger is checked again.
         var settlementsUnchecked = 0
     #endif
+    /// Strays found since the start, until it is asked for.
+    var newStrays: [String] = []
     /// Damage found since the start, until it is asked for.
     var newDamages: [RecoveryReport.Damage] = []
     /// The last events of the ranges that were named because no file holds them.

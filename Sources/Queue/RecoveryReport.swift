@@ -16,7 +16,7 @@ package struct RecoveryReport: Sendable, Equatable {
             case missingTail = "missing tail"
             /// A segment's file, or a whole log, that is not there.
             case missing
-            /// A file that has only the name of a segment, found while reading; left alone, it hides no event.
+            /// A file that has only the name of a segment; left alone, it hides no event.
             case stray
         }
 

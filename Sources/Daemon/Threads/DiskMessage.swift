@@ -28,6 +28,8 @@ enum DiskReply: Sendable {
     case failed([QueueError])
     /// A read found damage that no earlier one had.
     case damaged([RecoveryReport.Damage])
+    /// Files were found that only have a segment's name.
+    case strays([String])
     /// Logs that the start could not read were read.
     case late([LateLog])
     /// Cursors moved by themselves.

@@ -163,6 +163,8 @@ final class DiskThread {
     private func tellDamages() {
         let damages = queue.takeDamages()
         if !damages.isEmpty { replies.post(.damaged(damages)) }
+        let strays = queue.takeStrays()
+        if !strays.isEmpty { replies.post(.strays(strays)) }
     }
 
     private func tellFailures() {

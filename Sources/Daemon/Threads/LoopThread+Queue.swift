@@ -56,9 +56,7 @@ extension LoopThread {
         for damage in damages {
             // As the shell would find it: only the name's first part is known of a file that may have gone.
             let file = "logs/\(damage.log.text)/\(Hexadecimal.digits(damage.segment).text)-*.segment"
-            if damage.kind == .stray {
-                for notice in Notice.strayFiles([file]) { log.log(notice) }
-            } else if damage.kind == .tornTail {
+            if damage.kind == .tornTail {
                 log.log(.tornTail(file: file, bytes: Int64(damage.length), sequences: damage.sequences))
             } else if damage.kind == .missing, damage.sequences == nil {
                 log.log(.logMissing(log: damage.log.text))

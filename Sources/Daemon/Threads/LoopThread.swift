@@ -184,6 +184,7 @@ final class LoopThread {
             tell(.readFailed(destination: destination, read: id))
         case .failed(let failures): for failure in failures { report(failure) }
         case .damaged(let damages): report(damages)
+        case .strays(let paths): for notice in Notice.strayFiles(paths) { log.log(notice) }
         case .late(let logs): for log in logs { tell(.late(log)) }
         case .moved(let moves): tell(.moved(moves))
         case .snapshot(let snapshot): took(snapshot)

@@ -94,8 +94,7 @@ package final class Export {
 
     /// Names what was lost, from what the start and the reads have found.
     private func note(_ events: RangeSet<UInt64>, of log: LogState) {
-        // A stray hides nothing.
-        let found = look.takeDamages(of: log.name, in: events).filter { $0.kind != .stray }
+        let found = look.takeDamages(of: log.name, in: events)
         guard !events.isEmpty else { return }
         unreadable += events.count
         lost[log.name, default: RangeSet()].formUnion(events)
