@@ -68,6 +68,7 @@ package struct Coordinator {
         case .committed(let ordinal, let outcomes, let batches): committed(ordinal, outcomes, batches, at: now)
         case .chunk(let name, let read, let chunk): feed(name, .chunk(read: read, chunk), at: now)
         case .readFailed(let name, let read): feed(name, .readFailed(read: read), at: now)
+        case .buried(let name, let id, let outcome): feed(name, .buried(id: id, outcome), at: now)
         case .moved(let moves):
             for move in moves { feed(move.destination, .moved(move), at: now) }
         case .cursors(let areDurable): feedAll(.storage(isDurable: areDurable), at: now)

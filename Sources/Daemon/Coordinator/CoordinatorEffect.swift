@@ -12,6 +12,8 @@ package enum CoordinatorEffect: Sendable {
     case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
     /// Move a cursor.
     case settle(destination: String, LogName, [Disposition])
+    /// Keep a refused event as a dead letter; answered by `buried`.
+    case bury(destination: String, id: UInt64, LogName, sequence: UInt64, EventRefusal)
     /// Ask the kernel for the way to these addresses; answered by `path`.
     case inquire(destination: String, [IPAddress])
     /// Ask the kernel for a default route; answered by `defaultRoute`.

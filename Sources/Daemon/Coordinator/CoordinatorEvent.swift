@@ -11,6 +11,8 @@ package enum CoordinatorEvent: Sendable {
     case chunk(destination: String, read: UInt64, Chunk?)
     /// A destination's read failed.
     case readFailed(destination: String, read: UInt64)
+    /// A refused event is set apart, or not.
+    case buried(destination: String, id: UInt64, BurialOutcome)
     /// Cursors moved by themselves.
     case moved([CursorMove])
     /// Cursors can, or cannot, be made durable.

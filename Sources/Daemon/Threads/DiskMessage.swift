@@ -1,4 +1,5 @@
 internal import Configuration
+internal import Delivery
 internal import HTTPTransport
 internal import Queue
 
@@ -7,6 +8,8 @@ enum DiskRequest: Sendable {
     case commit(ordinal: UInt64, BatchHandover)
     case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
     case settle(destination: String, LogName, [Disposition])
+    /// Keep a refused event as a dead letter.
+    case bury(destination: String, id: UInt64, LogName, sequence: UInt64, EventRefusal)
     /// These are the destinations from now on.
     case destinations([String])
     /// Tell how the queue stands, after all that was asked before.
@@ -22,6 +25,7 @@ enum DiskReply: Sendable {
     case committed(ordinal: UInt64, [CommitOutcome], BatchHandover)
     case chunk(destination: String, id: UInt64, Chunk?)
     case readFailed(destination: String, id: UInt64, QueueError)
+    case buried(destination: String, id: UInt64, BurialOutcome)
     /// Writes or syncs failed, which another try may have made good.
     case failed([QueueError])
     /// A read found damage that no earlier one had.

@@ -11,14 +11,14 @@ final class DiskThread {
     /// A snapshot goes out at most this often while work comes in.
     private static let snapshotInterval = Duration.milliseconds(100)
 
-    private let queue: Queue
+    let queue: Queue
     private let requests: BlockingMailbox<DiskRequest>
-    private let replies: Mailbox<DiskReply>
+    let replies: Mailbox<DiskReply>
     private let pulse: DiskPulse
     private let ageClock: AgeClock
     private var reads: [DiskRequest] = []
     private var lastSnapshot = Instant(nanoseconds: 0)
-    private var snapshotIsDue = false
+    var snapshotIsDue = false
     /// What the newest snapshot says of the storage.
     private var shownStorage = QueueSnapshot.Storage.good
     /// True where a slice of housekeeping was done since the last commit, or before it.
@@ -137,6 +137,9 @@ final class DiskThread {
         case .settle(let destination, let log, let dispositions):
             queue.settle(destination: destination, log: log, dispositions)
             snapshotIsDue = true
+        case .bury(let destination, let id, let log, let sequence, let refusal):
+            let outcome = bury(sequence, of: log, for: destination, refusal)
+            replies.post(.buried(destination: destination, id: id, outcome))
         case .destinations(let names):
             queue.use(destinations: names)
             replies.post(.destinations(queue.snapshot))

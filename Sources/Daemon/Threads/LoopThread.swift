@@ -148,6 +148,8 @@ final class LoopThread {
             requests.post(.read(destination: destination, id: id, log, from: from, limitBytes: limit))
         case .settle(let destination, let log, let dispositions):
             requests.post(.settle(destination: destination, log, dispositions))
+        case .bury(let destination, let id, let log, let sequence, let refusal):
+            requests.post(.bury(destination: destination, id: id, log, sequence: sequence, refusal))
         case .inquire(let destination, let addresses):
             if let verdict = network.verdict(to: addresses) { tell(.path(destination: destination, verdict)) }
         case .inquireDefault(let destination):
@@ -174,6 +176,8 @@ final class LoopThread {
         case .readFailed(let destination, let id, let error):
             report(error)
             tell(.readFailed(destination: destination, read: id))
+        case .buried(let destination, let id, let outcome):
+            tell(.buried(destination: destination, id: id, outcome))
         case .failed(let failures): for failure in failures { report(failure) }
         case .damaged(let damages): report(damages)
         case .moved(let moves): tell(.moved(moves))

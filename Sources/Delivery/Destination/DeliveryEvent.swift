@@ -13,6 +13,8 @@ package enum DeliveryEvent: Sendable {
     case moved(CursorMove)
     /// A request ended; ignored where it was cancelled.
     case answered(request: UInt64, TransportOutcome)
+    /// What came of `DeliveryEffect.bury`.
+    case buried(id: UInt64, BurialOutcome)
     /// `Destination.deadline` has come.
     case timer
     /// Reachability asks to find out now whether the destination answers; one `checkEnded` answers it.
@@ -39,4 +41,25 @@ package enum DeliveryEvent: Sendable {
     case flush
     /// Nothing more is sent; what is in flight may end.
     case stop
+}
+
+/// Whether an event that was refused is set apart.
+package enum BurialOutcome: Sendable {
+    /// It is a dead letter, durably.
+    case kept
+    /// It is not in the log any more.
+    case gone
+    /// There is no room for more letters.
+    case full(detail: String)
+    /// The disk fails.
+    case failed(detail: String)
+
+    /// What an error of `Queue.bury` comes to.
+    package init(_ error: QueueError) {
+        if case .deadLettersFull = error {
+            self = .full(detail: "\(error)")
+        } else {
+            self = .failed(detail: "\(error)")
+        }
+    }
 }

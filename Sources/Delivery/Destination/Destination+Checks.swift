@@ -54,6 +54,7 @@ extension Destination {
         if probe == request { probe = nil }
         for place in places.indices where places[place].request == request {
             places[place].request = nil
+            setBack(place)
             places[place].batch?.mayBeKnown = true
         }
         if check == .riding(request) { endCheck(&effects) }

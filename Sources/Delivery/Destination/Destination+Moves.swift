@@ -18,6 +18,7 @@ extension Destination {
             else { continue }
             if let request = places[place].request { cancel(request, &effects) }
             places[place].batch = nil
+            places[place].burial = nil
         }
         dropSettled()
         reform(index)
@@ -26,7 +27,13 @@ extension Destination {
 
     /// Lets go of batches that are not in flight and of which no event is left.
     mutating func dropSettled() {
-        for place in places.indices where places[place].request == nil {
+        for place in places.indices {
+            guard let aside = places[place].aside?.batch,
+                backlogs.contains(where: { $0.log == aside.log && $0.low > aside.sequences.upperBound })
+            else { continue }
+            places[place].aside = nil
+        }
+        for place in places.indices where places[place].isFree {
             guard let batch = places[place].batch,
                 backlogs.contains(where: { $0.log == batch.log && $0.low > batch.sequences.upperBound })
             else { continue }

@@ -1,5 +1,6 @@
 internal import Gates
 internal import Queue
+internal import Reachability
 internal import Time
 
 extension Destination {
@@ -56,13 +57,18 @@ extension Destination {
     /// Sends the place's batch, or the next, where nothing is in flight there; true where it did.
     @discardableResult
     mutating func fill(_ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]) -> Bool {
-        while places[place].request == nil {
+        while places[place].isFree {
             if places[place].batch == nil {
                 let prepared = places[place].prepared.take()
                 guard let batch = prepared ?? formNext(place, at: now, &effects) else { return false }
                 places[place].batch = batch
             }
             if places[place].batch?.events == 0 {
+                guard places[place].aside == nil else {
+                    setBack(place)
+                    hold(.refusing, at: now, &effects)
+                    return false
+                }
                 settle(place, at: now, &effects)
             } else {
                 send(place, at: now, &effects)
@@ -80,7 +86,7 @@ extension Destination {
         let id = newID()
         places[place].batch = batch
         places[place].request = id
-        effects.append(.send(requests.post(batch, id: id)))
+        effects.append(.send(requests.post(batch, id: id, isPlain: compression.isOff)))
     }
 
     /// Cuts the next batch for a place; nil where nothing is queued, or nothing is read yet.
@@ -96,12 +102,22 @@ extension Destination {
     /// Cuts the batch after the one in flight where it would not grow by waiting.
     private mutating func prepare(_ place: Int, at now: Instant) {
         guard places[place].request != nil, places[place].prepared == nil, let index = nextLog(place, at: now),
-            !backlogs[index].ahead.isEmpty, forming.isFull(backlogs[index])
+            !backlogs[index].ahead.isEmpty, backlogs[index].suspects == nil, places[place].aside == nil
         else { return }
+        limitBatch(of: index)
+        guard forming.isFull(backlogs[index]) else { return }
         places[place].prepared = form(index)
     }
 
+    /// Says how large the next batch of a log may be.
+    private mutating func limitBatch(of index: Int) {
+        let isNeighbour = places[Place.index(of: backlogs[index].log)].aside != nil
+        forming.maximumEvents = isNeighbour ? 1 : min(fullEvents, backlogs[index].suspects?.half ?? .max)
+        forming.maximumBytes = min(fullBytes, sizeLimit.bytes ?? .max)
+    }
+
     private mutating func form(_ index: Int) -> Batch {
+        limitBatch(of: index)
         if Place.index(of: backlogs[index].log) == Place.rest {
             sinceBulk = backlogs[index].log == .bulk ? 0 : sinceBulk + 1
         }
@@ -142,9 +158,10 @@ extension Destination {
             let index = backlogs.firstIndex(where: { $0.log == batch.log })
         else { preconditionFailure("nothing to settle") }
         precondition(backlogs[index].low >= batch.sequences.lowerBound)
+        backlogs[index].suspects?.events -= batch.events
         backlogs[index].settle(through: batch.sequences.upperBound)
         effects.append(.settle(batch.log, batch.dispositions))
-        advanceRun(by: UInt64(batch.events), at: now, &effects)
+        advanceRun(by: batch.dispositions.ledger.delivered, at: now, &effects)
         return batch
     }
 
@@ -155,8 +172,9 @@ extension Destination {
     }
 
     mutating func reform(_ index: Int) {
-        let kept = places.compactMap(\.batch).first { $0.log == backlogs[index].log }
-        backlogs[index].rewind(to: max(backlogs[index].low, kept.map { $0.sequences.upperBound + 1 } ?? 0))
+        let kept = places.flatMap { [$0.batch, $0.aside?.batch].compactMap { $0 } }
+        let last = kept.filter { $0.log == backlogs[index].log }.map(\.sequences.upperBound).max()
+        backlogs[index].rewind(to: max(backlogs[index].low, last.map { $0 + 1 } ?? 0))
     }
 
     mutating func newID() -> UInt64 {

@@ -39,6 +39,13 @@ package struct Destination: Sendable {
     /// Batches of other logs since one of `bulk`.
     var sinceBulk = 0
     var forming: BatchForming
+    /// The most events and bytes of a batch where nothing restrains it.
+    let fullEvents: Int
+    let fullBytes: Int
+    var sizeLimit = SizeLimit()
+    var compression = Compression.usual
+    /// Events that were refused alone since a batch was taken.
+    var refusedInRow = 0
     let requests: RequestBuilding
     let readAheadBytes: Int
     var random: SplitMix64
@@ -81,14 +88,16 @@ package struct Destination: Sendable {
         // Two places with a batch in flight and one prepared, and what was read for up to three lanes.
         let share = max(16 * 1_024, bodyAllowanceBytes / 7)
         forming = BatchForming(settings, allowanceBytes: share)
-        readAheadBytes = min(forming.maximumBytes, share)
+        fullEvents = forming.maximumEvents
+        fullBytes = forming.maximumBytes
+        readAheadBytes = min(fullBytes, share)
         requests = RequestBuilding(settings, userAgent: userAgent)
         random = SplitMix64(seed: seed)
         backOff = BackOff(minimum: settings.retryMinimum, maximum: settings.retryMaximum)
     }
 
     /// True where nothing is in flight.
-    package var isIdle: Bool { probe == nil && places.allSatisfy { $0.request == nil } }
+    package var isIdle: Bool { probe == nil && places.allSatisfy(\.isFree) }
 
     /// True where everything that is durable is settled.
     package var isDrained: Bool { backlogs.allSatisfy(\.isEmpty) }
@@ -110,6 +119,7 @@ package struct Destination: Sendable {
         case .readFailed(let id): tookChunk(nil, read: id, at: now)
         case .moved(let move): moved(move, at: now, &effects)
         case .answered(let id, let outcome): answered(id, outcome, at: now, &effects)
+        case .buried(let id, let outcome): buried(id, outcome, at: now, &effects)
         case .timer: break
         case .checkDue: checkDue(&effects)
         case .attempt: attempt(at: now)
@@ -122,6 +132,8 @@ package struct Destination: Sendable {
         case .pause: set(.paused, closed: true, at: now, &effects)
         case .resume:
             set(.paused, closed: false, at: now, &effects)
+            // Somebody has looked at what is refused and wants it to go on.
+            refusedInRow = 0
             endWaits(at: now)
         case .flush: endWaits(at: now)
         case .stop: stop(&effects)

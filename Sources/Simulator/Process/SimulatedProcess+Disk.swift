@@ -1,4 +1,5 @@
 internal import Daemon
+internal import Delivery
 internal import Queue
 internal import QueueSimulator
 internal import Time
@@ -8,6 +9,8 @@ enum DiskWork {
     case commit(ordinal: UInt64, BatchHandover)
     case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
     case settle(destination: String, LogName, [Disposition])
+    case bury(destination: String, id: UInt64, LogName, sequence: UInt64, EventRefusal)
+    case drop(destination: String)
     case stop
 }
 
@@ -63,9 +66,26 @@ extension SimulatedProcess {
             queue.settle(destination: destination, log: log, dispositions)
             guard !world.disk.hasCrashed else { return }
             world.promise.cursorMoved(destination, log, queue, at: world.now)
+        case .bury(let destination, let id, let log, let sequence, let refusal):
+            world.promise.buries(sequence, of: log, for: destination)
+            let outcome = bury(sequence, of: log, for: destination, refusal)
+            guard !world.disk.hasCrashed else { return }
+            reply(.buried(destination: destination, id: id, outcome))
+        case .drop(let destination):
+            _ = try? queue.drop(queue.deadLetters(of: destination, limit: 4).map(\.name))
         case .stop:
             queue.close()
             world.leave()
+        }
+    }
+
+    private func bury(
+        _ sequence: UInt64, of log: LogName, for destination: String, _ refusal: EventRefusal
+    ) -> BurialOutcome {
+        do throws(QueueError) {
+            return try queue.bury(sequence, of: log, for: destination, refusal, at: world.wall) ? .kept : .gone
+        } catch {
+            return BurialOutcome(error)
         }
     }
 

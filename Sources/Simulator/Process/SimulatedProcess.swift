@@ -115,6 +115,8 @@ final class SimulatedProcess {
             postToDisk(.read(destination: destination, id: id, log, from: from, limitBytes: limit))
         case .settle(let destination, let log, let dispositions):
             postToDisk(.settle(destination: destination, log, dispositions))
+        case .bury(let destination, let id, let log, let sequence, let refusal):
+            postToDisk(.bury(destination: destination, id: id, log, sequence: sequence, refusal))
         case .inquire(let destination, let addresses):
             let verdict = world.network.verdict(to: addresses)
             world.promise.heard(verdict, destination, isDefaultOnly: false)

@@ -35,6 +35,11 @@ extension Notice {
             .destinationThrottled, [.destination: destination, .detail: String(status), .seconds: seconds(span)])
     }
 
+    /// An event is a dead letter, by an answer of that status.
+    package static func eventRefused(_ destination: String, status: Int) -> Notice {
+        Notice(.eventRefused, [.destination: destination, .detail: String(status)])
+    }
+
     package static func destinationRemoved(_ destination: String, events: UInt64) -> Notice {
         Notice(.destinationRemoved, [.destination: destination, .events: String(events)])
     }

@@ -21,6 +21,7 @@ package enum NoticeKind: String, Sendable, CaseIterable {
     case destinationHeld = "6013c3d6cdd0139865d8eb35c4b9bf61"
     case destinationReleased = "c00669fea9605b9ff02854496906355f"
     case destinationThrottled = "713d71b01aa0ba21a86901dcee02ba45"
+    case eventRefused = "5a1c3b7f09de4c1e8b6f2d90a47e6c35"
     case destinationRemoved = "5d5ef89fe8d762f1ff97c4d84dead255"
     case flushFinished = "1bb031f80f8d1eadcf133fc8dc2bb5fb"
     case networkChanged = "c534eaffb2f177ab5b84cf4e211ca74d"

@@ -121,6 +121,18 @@ extension NoticeKind {
                 """,
             action: "If it lasts for hours, look at the collector."
         ),
+        .eventRefused: NoticeEntry(
+            priority: .warning, distinguishedBy: [.destination],
+            text: "Destination @UPLINK_DESTINATION@ refused an event for good: status @UPLINK_DETAIL@",
+            meaning: """
+                It refused the event alone, with an answer that says the event is to blame. The event is kept as a \
+                dead letter; those behind it go on.
+                """,
+            action: """
+                `uplinkctl dead ls` and `uplinkctl dead show ID` say why. Then `uplinkctl dead retry ID` or `uplinkctl \
+                dead drop ID`.
+                """
+        ),
         .destinationRemoved: NoticeEntry(
             priority: .warning, distinguishedBy: [.destination],
             text: """
