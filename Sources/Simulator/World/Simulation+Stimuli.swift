@@ -95,7 +95,9 @@ extension Simulation {
 
     /// Dead letters that fill their share of the queue hold their destination until somebody drops some.
     private func dropLetters() {
-        guard isHealed || chance(30), let name = settings.destinations.randomElement(using: &random)?.name else { return }
+        guard isHealed || chance(30), let name = settings.destinations.randomElement(using: &random)?.name else {
+            return
+        }
         process?.postToDisk(.drop(destination: name))
     }
 
