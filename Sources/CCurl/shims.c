@@ -96,6 +96,10 @@ CURLMcode ccurl_multi_set_callbacks(
     return failed;
 }
 
+void ccurl_multi_one_request_a_connection(CURLM *multi) {
+    curl_multi_setopt(multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
+}
+
 CURLMcode ccurl_multi_look_at_all(CURLM *multi) {
     int running = 0;
     return curl_multi_socket_all(multi, &running);

@@ -8,8 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct ccurl_identity {
+    X509 *certificate;
+    STACK_OF(X509) *chain;
+    EVP_PKEY *key;
+};
+
 struct ccurl_tls {
     X509_STORE *store;
+    X509 *certificate;   /* NULL: none to show */
+    STACK_OF(X509) *chain;
+    EVP_PKEY *key;
     char problem[1024];
     char taken[1024];
 };
@@ -47,17 +56,78 @@ ccurl_trust *ccurl_trust_make(const uint8_t *pem, size_t count, int *certificate
 
 void ccurl_trust_free(ccurl_trust *trust) { X509_STORE_free((X509_STORE *)trust); }
 
-ccurl_tls *ccurl_tls_make(ccurl_trust *trust) {
+/* Without this OpenSSL would ask for a passphrase on the terminal. */
+static int no_passphrase(char *buffer, int size, int writing, void *context) {
+    (void)buffer, (void)size, (void)writing, (void)context;
+    return -1;
+}
+
+static int read_certificates(ccurl_identity *identity, BIO *source) {
+    X509 *next = NULL;
+    identity->certificate = PEM_read_bio_X509_AUX(source, NULL, no_passphrase, NULL);
+    identity->chain = sk_X509_new_null();
+    if (!identity->certificate || !identity->chain) return 0;
+    while ((next = PEM_read_bio_X509(source, NULL, no_passphrase, NULL))) {
+        if (!sk_X509_push(identity->chain, next)) return 0;
+    }
+    return ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+}
+
+static int fill_identity(ccurl_identity *identity, BIO *certificates, BIO *key) {
+    if (!certificates || !read_certificates(identity, certificates)) return CCURL_IDENTITY_CERTIFICATE;
+    identity->key = key ? PEM_read_bio_PrivateKey(key, NULL, no_passphrase, NULL) : NULL;
+    if (!identity->key) return CCURL_IDENTITY_KEY;
+    return X509_check_private_key(identity->certificate, identity->key) ? CCURL_IDENTITY_GOOD : CCURL_IDENTITY_PAIR;
+}
+
+ccurl_identity *ccurl_identity_make(
+    const uint8_t *certificates, size_t certificate_count, const uint8_t *key, size_t key_count, int *problem) {
+    *problem = CCURL_IDENTITY_CERTIFICATE;
+    if (certificate_count > INT32_MAX || key_count > INT32_MAX) return NULL;
+    ccurl_identity *identity = calloc(1, sizeof *identity);
+    BIO *certificate_source = BIO_new_mem_buf(certificates, (int)certificate_count);
+    BIO *key_source = BIO_new_mem_buf(key, (int)key_count);
+    if (identity) *problem = fill_identity(identity, certificate_source, key_source);
+    ERR_clear_error();
+    BIO_free(certificate_source);
+    BIO_free(key_source);
+    if (*problem == CCURL_IDENTITY_GOOD) return identity;
+    ccurl_identity_free(identity);
+    return NULL;
+}
+
+void ccurl_identity_free(ccurl_identity *identity) {
+    if (!identity) return;
+    X509_free(identity->certificate);
+    sk_X509_pop_free(identity->chain, X509_free);
+    EVP_PKEY_free(identity->key);
+    free(identity);
+}
+
+ccurl_tls *ccurl_tls_make(ccurl_trust *trust, ccurl_identity *identity) {
     ccurl_tls *tls = calloc(1, sizeof *tls);
     if (!tls) return NULL;
     pthread_once(&context_index_once, make_context_index);
     tls->store = (X509_STORE *)trust;
     X509_STORE_up_ref(tls->store);
+    if (!identity) return tls;
+    tls->chain = X509_chain_up_ref(identity->chain);
+    if (!tls->chain) {
+        ccurl_tls_free(tls);
+        return NULL;
+    }
+    tls->certificate = identity->certificate;
+    X509_up_ref(tls->certificate);
+    tls->key = identity->key;
+    EVP_PKEY_up_ref(tls->key);
     return tls;
 }
 
 void ccurl_tls_free(ccurl_tls *tls) {
     X509_STORE_free(tls->store);
+    X509_free(tls->certificate);
+    sk_X509_pop_free(tls->chain, X509_free);
+    EVP_PKEY_free(tls->key);
     free(tls);
 }
 
@@ -99,6 +169,8 @@ static CURLcode use_trust(CURL *easy, void *ssl_context, void *context) {
     if (!SSL_CTX_set_ex_data(ssl_context, context_index, tls)) return CURLE_OUT_OF_MEMORY;
     SSL_CTX_set1_cert_store(ssl_context, tls->store);
     SSL_CTX_set_verify(ssl_context, SSL_VERIFY_PEER, note_problem);
+    if (tls->certificate && !SSL_CTX_use_cert_and_key(ssl_context, tls->certificate, tls->key, tls->chain, 1))
+        return CURLE_SSL_CERTPROBLEM;
     return CURLE_OK;
 }
 

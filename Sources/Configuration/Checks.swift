@@ -51,6 +51,21 @@ struct Checks {
                 .error, at: place("PlainHTTP", nil),
                 "PlainHTTP=yes needs ExpectHeader=, which tells the collector's answers from a portal's")
         }
+        if destination.clientKey != nil, destination.clientCertificate == nil {
+            problems.add(.error, at: place("ClientKey", nil), "ClientKey= needs ClientCertificate=")
+        }
+        if destination.proxy != nil, let url = destination.url, url.scheme != .https, url.isLocal {
+            problems.add(
+                .error, at: place("Proxy", nil), "Proxy=: a destination on this machine is not asked by a proxy")
+        }
+        if destination.format == .cloudevents,
+            destination.cloudEventsSource == nil || destination.cloudEventsType == nil
+        {
+            problems.add(
+                .error, at: place("Format", nil),
+                "Format=cloudevents needs CloudEventsSource= and CloudEventsType=, "
+                    + "for events that are posted as plain JSON")
+        }
         if destination.retryMinimum > destination.retryMaximum {
             problems.add(
                 .error, at: place("RetryMin", "RetryMax"),

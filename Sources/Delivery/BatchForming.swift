@@ -10,16 +10,17 @@ struct BatchForming: Sendable {
     /// The most bytes in a body; an event that alone is longer goes alone.
     var maximumBytes: Int
     private let destination: String
-    private let layout: any BodyFormat.Type
+    private let format: any BodyFormat
     private var enrichment: Enrichment
 
     /// `allowanceBytes` bounds the body beside the settings.
     init(_ settings: DestinationSettings, allowanceBytes: Int) {
         destination = settings.name
-        layout = settings.format.layout
+        let layout = settings.format.layout
+        format = layout.init(settings)
         maximumEvents = min(settings.batchMaximumEvents, layout.maximumEvents)
         maximumBytes = min(settings.batchMaximumBytes, allowanceBytes)
-        enrichment = Enrichment(settings.enrichWith)
+        enrichment = Enrichment(settings.enrichWith, named: layout.name)
     }
 
     /// True where what was read of a log makes a batch that could not be larger.
@@ -57,7 +58,7 @@ struct BatchForming: Sendable {
             }
             backlog.dropChunk()
         }
-        if events > 0 { body.append(layout.closing) }
+        if events > 0 { format.close(&body) }
         backlog.formed(through: last)
         let id = (Hexadecimal.digits(epoch) + Array("-\(first)-".utf8) + Hexadecimal.digits(nonce)).text
         return Batch(
@@ -71,45 +72,21 @@ struct BatchForming: Sendable {
         _ events: inout Int, _ hasUnmarked: inout Bool, to body: inout [UInt8]
     ) -> Int {
         let stored = chunk.contexts.map { $0.gate(of: destination) }
+        let extraBytes = enrichment.maximumBytes + format.marginBytes
         for index in start..<chunk.records.count {
             let record = chunk.records[index]
-            let size = record.range.count + enrichment.maximumBytes + 2
+            let size = record.range.count + extraBytes
             guard events == 0 || events < maximumEvents && body.count + size <= maximumBytes else { return index }
             let gate = marks.gate(of: record.sequence, stored: stored[record.context])
             hasUnmarked = hasUnmarked || gate == nil
-            body.append(events == 0 ? layout.opening : layout.separator)
-            let place = body.count
             let facts = Enrichment.Facts(
                 gate: gate, connectionType: chunk.contexts[record.context].connectionType,
                 sentConnectionType: sentConnectionType, epoch: chunk.epoch, sequence: record.sequence,
                 acceptedAt: record.acceptedAt)
-            enrichment.append(chunk.bytes.span.extracting(record.range), facts, to: &body)
-            if layout.isLineBased { body.replaceLineBreaks(from: place) }
+            format.append(
+                chunk.bytes.span.extracting(record.range), facts, &enrichment, isFirst: events == 0, to: &body)
             events += 1
         }
         return chunk.records.count
-    }
-}
-
-extension [UInt8] {
-    /// Replaces line feeds and carriage returns from `start` on by spaces; in JSON they stand only between tokens.
-    fileprivate mutating func replaceLineBreaks(from start: Int) {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        var at = start
-        while at < count {
-            if at + 8 <= count {
-                let word = span.loadLittleEndian(at: at, as: UInt64.self)
-                // No byte below 0x0E, so neither of the two.
-                if (word &- ones &* 0x0E) & ~word & ones &* 0x80 == 0 {
-                    at += 8
-                    continue
-                }
-            }
-            for place in at..<Swift.min(at + 8, count)
-            where self[place] == UInt8(ascii: "\n") || self[place] == UInt8(ascii: "\r") {
-                self[place] = UInt8(ascii: " ")
-            }
-            at += 8
-        }
     }
 }

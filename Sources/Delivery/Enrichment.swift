@@ -24,37 +24,41 @@ struct Enrichment: Sendable {
     let maximumBytes: Int
 
     private let members: [DestinationSettings.Member]
+    /// What each of them is called.
+    private let names: [StaticString]
     /// A bit for each length that one of the names has; all are shorter than 64 bytes.
     private let nameLengths: UInt64
-    /// `"queue_reason":"…"`, by the gate's raw value.
-    private let reasons: [[UInt8]]
-    /// `"network_connection_type":"…"`, by the type's raw value.
+    /// `"was_queued":"` and the like: what stands before a member's value, by the member's place.
+    private let beginnings: [[UInt8]]
+    /// `connectivity"`, by the gate's raw value.
+    private let gates: [[UInt8]]
+    /// `wifi"`, by the type's raw value.
     private let types: [[UInt8]]
-    private let sentTypes: [[UInt8]]
-    /// `"event_id":"<epoch>-` of the epoch last seen.
-    private var idPrefix: [UInt8] = []
-    private var idEpoch: UInt64?
-    /// `"accepted_at":"…` up to the whole second last seen, and that second.
-    private var timePrefix: [UInt8] = []
-    private var timeSecond: Int64?
+    /// `<epoch>-` of the epoch last seen.
+    private var epochText: [UInt8] = []
+    private var epoch: UInt64?
+    /// The whole second last seen, up to the decimal point, and that second.
+    private var secondText: [UInt8] = []
+    private var second: Int64?
 
-    /// Adds these members, in this order.
-    init(_ members: [DestinationSettings.Member]) {
-        self.members = members
-        nameLengths = members.reduce(0) { $0 | 1 << UInt64($1.name.utf8CodeUnitCount) }
-        reasons = Self.fragments(.queueReason, Gate.allCases.map { (Int($0.rawValue), $0.name) })
-        let typeNames = ConnectionType.allCases.map { (Int($0.rawValue), $0.name) }
-        types = Self.fragments(.connectionType, typeNames)
-        sentTypes = Self.fragments(.sentConnectionType, typeNames)
-        maximumBytes = members.map { $0.rawValue.utf8.count + 48 }.reduce(0, +)
+    /// Adds these members, in this order, under the names that they have; without a name one is left out.
+    init(
+        _ members: [DestinationSettings.Member],
+        named name: (DestinationSettings.Member) -> StaticString? = { $0.name }
+    ) {
+        self.members = members.filter { name($0) != nil }
+        names = members.compactMap(name)
+        nameLengths = names.reduce(0) { $0 | 1 << UInt64($1.utf8CodeUnitCount) }
+        beginnings = names.map { Array("\"\($0)\":\"".utf8) }
+        gates = Self.values(Gate.allCases.map { (Int($0.rawValue), $0.name) })
+        types = Self.values(ConnectionType.allCases.map { (Int($0.rawValue), $0.name) })
+        maximumBytes = names.map { $0.utf8CodeUnitCount + 48 }.reduce(0, +)
     }
 
-    private static func fragments(
-        _ member: DestinationSettings.Member, _ values: [(index: Int, name: String)]
-    ) -> [[UInt8]] {
-        var fragments = [[UInt8]](repeating: [], count: (values.map(\.index).max() ?? -1) + 1)
-        for value in values { fragments[value.index] = Array("\"\(member.rawValue)\":\"\(value.name)\"".utf8) }
-        return fragments
+    private static func values(_ values: [(index: Int, name: String)]) -> [[UInt8]] {
+        var texts = [[UInt8]](repeating: [], count: (values.map(\.index).max() ?? -1) + 1)
+        for value in values { texts[value.index] = Array((value.name + "\"").utf8) }
+        return texts
     }
 
     /// Appends an event, a checked JSON object with or without white space around it, with the members added.
@@ -65,11 +69,22 @@ struct Enrichment: Sendable {
         let (brace, isEmpty, present) = survey(event)
         guard let brace else { return body.append(contentsOf: event) }
         body.append(contentsOf: event.extracting(0..<brace))
-        var needsComma = !isEmpty
-        for index in members.indices where present & 1 << UInt64(index) == 0 {
-            append(members[index], facts, &needsComma, to: &body)
-        }
+        appendMembers(facts, except: present, needsComma: !isEmpty, to: &body)
         body.append(contentsOf: event.extracting(brace..<event.count))
+    }
+
+    /// Appends the members, but those whose bit is set in `present`.
+    mutating func appendMembers(
+        _ facts: Facts, except present: UInt64 = 0, needsComma: Bool, to body: inout [UInt8]
+    ) {
+        var needsComma = needsComma
+        for index in members.indices where present & 1 << UInt64(index) == 0 {
+            guard facts.has(members[index]) else { continue }
+            if needsComma { body.append(UInt8(ascii: ",")) }
+            needsComma = true
+            body.append(all: beginnings[index])
+            appendValue(of: members[index], facts, to: &body)
+        }
     }
 
     /// Where the closing brace stands, nil where the bytes are no object; and a bit for each member that is there.
@@ -95,63 +110,44 @@ struct Enrichment: Sendable {
     @inline(never)
     private func places(of member: JSONMember, in event: Span<UInt8>) -> UInt64 {
         var bits: UInt64 = 0
-        for index in members.indices where member.isNamed(members[index].name, in: event) {
+        for index in names.indices where member.isNamed(names[index], in: event) {
             bits |= 1 << UInt64(index)
         }
         return bits
     }
 
-    private mutating func append(
-        _ member: DestinationSettings.Member, _ facts: Facts, _ needsComma: inout Bool, to body: inout [UInt8]
+    /// The value with its closing quotation mark.
+    private mutating func appendValue(
+        of member: DestinationSettings.Member, _ facts: Facts, to body: inout [UInt8]
     ) {
-        func comma() {
-            if needsComma { body.append(UInt8(ascii: ",")) }
-            needsComma = true
-        }
         switch member {
-        case .wasQueued:
-            guard facts.gate != nil else { return }
-            comma()
-            body.append("\"was_queued\":\"true\"")
-        case .queueReason:
-            guard let gate = facts.gate else { return }
-            comma()
-            body.append(all: reasons[Int(gate.rawValue)])
-        case .connectionType:
-            comma()
-            body.append(all: types[Int(facts.connectionType.rawValue)])
-        case .sentConnectionType:
-            comma()
-            body.append(all: sentTypes[Int(facts.sentConnectionType.rawValue)])
-        case .eventID:
-            comma()
-            appendID(facts, to: &body)
-        case .acceptedAt:
-            guard let time = facts.acceptedAt else { return }
-            comma()
-            append(time, to: &body)
+        case .wasQueued: body.append("true\"")
+        case .queueReason: if let gate = facts.gate { body.append(all: gates[Int(gate.rawValue)]) }
+        case .connectionType: body.append(all: types[Int(facts.connectionType.rawValue)])
+        case .sentConnectionType: body.append(all: types[Int(facts.sentConnectionType.rawValue)])
+        case .eventID: appendID(facts, to: &body)
+        case .acceptedAt: if let time = facts.acceptedAt { append(time, to: &body) }
         }
     }
 
     private mutating func appendID(_ facts: Facts, to body: inout [UInt8]) {
-        if idEpoch != facts.epoch {
-            let text = EventID(epoch: facts.epoch, sequence: 0).text
-            idPrefix = Array("\"event_id\":\"".utf8) + text.dropLast()
-            idEpoch = facts.epoch
+        if epoch != facts.epoch {
+            epochText = EventID(epoch: facts.epoch, sequence: 0).text.dropLast()
+            epoch = facts.epoch
         }
-        body.append(all: idPrefix)
+        body.append(all: epochText)
         body.append(decimal: facts.sequence)
         body.append(UInt8(ascii: "\""))
     }
 
     private mutating func append(_ time: WallTime, to body: inout [UInt8]) {
-        let second = time.milliseconds >= 0 ? time.milliseconds / 1_000 : (time.milliseconds - 999) / 1_000
-        if timeSecond != second {
-            timePrefix = Array("\"accepted_at\":\"".utf8) + WallTime(milliseconds: second * 1_000).rfc3339.dropLast(4)
-            timeSecond = second
+        let whole = time.milliseconds >= 0 ? time.milliseconds / 1_000 : (time.milliseconds - 999) / 1_000
+        if second != whole {
+            secondText = WallTime(milliseconds: whole * 1_000).rfc3339.dropLast(4)
+            second = whole
         }
-        let rest = UInt16(time.milliseconds - second * 1_000)
-        body.append(all: timePrefix)
+        let rest = UInt16(time.milliseconds - whole * 1_000)
+        body.append(all: secondText)
         body.append(UInt8(ascii: "0") + UInt8(rest / 100))
         body.append(UInt8(ascii: "0") + UInt8(rest / 10 % 10))
         body.append(UInt8(ascii: "0") + UInt8(rest % 10))
@@ -159,9 +155,20 @@ struct Enrichment: Sendable {
     }
 }
 
+extension Enrichment.Facts {
+    /// True where the member has a value.
+    fileprivate func has(_ member: DestinationSettings.Member) -> Bool {
+        switch member {
+        case .wasQueued, .queueReason: gate != nil
+        case .acceptedAt: acceptedAt != nil
+        case .connectionType, .sentConnectionType, .eventID: true
+        }
+    }
+}
+
 extension DestinationSettings.Member {
     /// Its name; unlike the raw value it can be compared without counting references.
-    fileprivate var name: StaticString {
+    var name: StaticString {
         switch self {
         case .wasQueued: "was_queued"
         case .queueReason: "queue_reason"

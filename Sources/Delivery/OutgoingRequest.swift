@@ -15,6 +15,8 @@ package struct OutgoingRequest: Sendable {
     package let destination: String
     package let method: Method
     package let url: DestinationURL
+    /// What to ask by; nil: the destination itself.
+    package let proxy: DestinationSettings.Proxy?
     /// All fields but Host, Content-Length, Content-Encoding and Connection, which the transport adds.
     package let headers: [HeaderField]
     /// Empty for a check without events.
@@ -29,13 +31,15 @@ package struct OutgoingRequest: Sendable {
     package let isCheck: Bool
 
     package init(
-        id: UInt64, destination: String, method: Method, url: DestinationURL, headers: [HeaderField], body: [UInt8],
-        gzipLevel: Int?, connectTimeout: Duration, timeout: Duration, isCheck: Bool
+        id: UInt64, destination: String, method: Method, url: DestinationURL,
+        proxy: DestinationSettings.Proxy? = nil, headers: [HeaderField], body: [UInt8], gzipLevel: Int?,
+        connectTimeout: Duration, timeout: Duration, isCheck: Bool
     ) {
         self.id = id
         self.destination = destination
         self.method = method
         self.url = url
+        self.proxy = proxy
         self.headers = headers
         self.body = body
         self.gzipLevel = gzipLevel

@@ -5,9 +5,11 @@ internal import Reachability
 package import Reactor
 internal import Time
 
-/// Carries requests over HTTP/1.1 with libcurl, on the event loop, without a thread of its own.
+/// Carries requests over HTTP/1.1, or HTTP/2 where TLS agrees on it, with libcurl, on the event loop, without a thread
+/// of its own.
 ///
-/// Each destination has its own connections. An answer whose body passes 64 KiB counts with its status, and its
+/// Each destination has its own connections, each with one request at a time; after a request that got no answer the
+/// next begins a new one. An answer whose body passes 64 KiB counts with its status, and its
 /// connection is closed.
 package final class CurlTransport: Transport {
     /// So many requests at once: two for each of 16 destinations, and two more.
@@ -23,7 +25,7 @@ package final class CurlTransport: Transport {
     private let ended: (UInt64, TransportOutcome) -> Void
     private let idleSpan: Duration
     private let compressor: Compressor
-    private var trust: [String: TrustStore] = [:]
+    private var credentials: [String: TLSCredentials] = [:]
     private var pools: [String: Pool] = [:]
     private var retired: [ObjectIdentifier: Pool] = [:]
     private var stages: [UInt64: Stage] = [:]
@@ -49,9 +51,9 @@ package final class CurlTransport: Transport {
     /// Requests that have not ended.
     package var transferCount: Int { stages.count }
 
-    /// Has the next connections to a destination trust these certificates and no others; without any, https fails.
-    package func setTrust(_ store: TrustStore, destination: String) {
-        trust[destination] = store
+    /// Has the next connections to a destination trust and show these certificates and no others; without, https fails.
+    package func use(_ new: TLSCredentials, destination: String) {
+        credentials[destination] = new
         dropConnections(destination: destination)
     }
 
@@ -59,10 +61,10 @@ package final class CurlTransport: Transport {
         precondition(stages.count < Self.transferLimit, "too many requests at once")
         precondition(stages[request.id] == nil, "a request's id is in use")
         if request.url.scheme != .unix, addresses.isEmpty {
-            return fail(request, .dns, "no address is known for \(request.url.host)")
+            return fail(request, .dns, "no address is known for \(request.proxy?.host ?? request.url.host)")
         }
-        if request.url.scheme == .https, trust[request.destination] == nil {
-            return fail(request, .tls, "the trusted certificates are not there")
+        if request.url.scheme == .https, credentials[request.destination] == nil {
+            return fail(request, .tls, "the certificates are not there")
         }
         guard let level = request.gzipLevel, request.body.count >= OutgoingRequest.compressionMinimum else {
             return start(request, body: request.body, isCompressed: false, addresses)
@@ -76,7 +78,9 @@ package final class CurlTransport: Transport {
     package func cancel(_ id: UInt64) {
         switch stages.removeValue(forKey: id) {
         case .compressing: compressor.cancel(id)
-        case .running(let transfer, let pool): pool.cancel(transfer)
+        case .running(let transfer, let pool):
+            pool.cancel(transfer)
+            dropConnections(of: pool, transfer)
         case .failing, nil: return
         }
     }
@@ -91,7 +95,7 @@ package final class CurlTransport: Transport {
         let pool = pool(for: request.destination)
         let transfer = Transfer(request, body: body, on: pool.makeHandle())
         transfer.setOptions(
-            target: pool.target(for: request.url), addresses: addresses, isCompressed: isCompressed,
+            target: pool.target(for: request), addresses: addresses, isCompressed: isCompressed,
             tls: request.url.scheme == .https ? pool.tls : nil)
         stages[request.id] = .running(transfer, pool)
         pool.start(transfer)
@@ -99,7 +103,7 @@ package final class CurlTransport: Transport {
 
     private func pool(for destination: String) -> Pool {
         if let pool = pools[destination] { return pool }
-        let pool = Pool(on: loop, trust: trust[destination], idleSpan: idleSpan)
+        let pool = Pool(on: loop, credentials: credentials[destination], idleSpan: idleSpan)
         pools[destination] = pool
         pool.ended = { [weak self] transfer, outcome in self?.transferEnded(transfer, outcome) }
         pool.closed = { [weak self, unowned pool] in self?.forget(pool, destination) }
@@ -108,9 +112,16 @@ package final class CurlTransport: Transport {
 
     private func transferEnded(_ transfer: Transfer, _ outcome: TransportOutcome) {
         // One that was cancelled while outcomes were given out has none.
-        guard case .running(let current, _) = stages[transfer.request.id], current === transfer else { return }
+        guard case .running(let current, let pool) = stages[transfer.request.id], current === transfer else { return }
         stages[transfer.request.id] = nil
+        if case .failed = outcome { dropConnections(of: pool, transfer) }
         ended(transfer.request.id, outcome)
+    }
+
+    /// A transfer ended without an answer; where it was a stream of HTTP/2 its connection, perhaps dead, is left.
+    private func dropConnections(of pool: Pool, _ transfer: Transfer) {
+        let destination = transfer.request.destination
+        if pools[destination] === pool { dropConnections(destination: destination) }
     }
 
     private func forget(_ pool: Pool, _ destination: String) {

@@ -10,6 +10,12 @@ package enum HTTPTransportError: Error, Equatable, Sendable {
     case start(code: Int)
     /// A text that holds no certificate in PEM, or a malformed one after so many good ones.
     case certificates(good: Int)
+    /// A text that begins with no certificate in PEM, or holds a malformed one.
+    case clientCertificate
+    /// A text that holds no key in PEM, or a malformed or an encrypted one.
+    case clientKey
+    /// A key that is not the certificate's.
+    case clientPair
     /// A file of certificates could not be read.
     case unreadable(path: String, errno: Errno)
 }
@@ -24,6 +30,9 @@ extension HTTPTransportError: CustomStringConvertible {
         case .start(let code): "libcurl does not start: its error \(code)"
         case .certificates(good: 0): "no certificate in PEM is in it"
         case .certificates(let good): "malformed after certificate \(good)"
+        case .clientCertificate: "no certificate in PEM is in it, or one is malformed"
+        case .clientKey: "no key in PEM is in it, or it is malformed, or takes a passphrase"
+        case .clientPair: "the key is not the certificate's"
         case .unreadable(_, let errno): "\(errno)"
         }
     }

@@ -38,16 +38,18 @@ final class Pool {
     private(set) var isClosed = false
 
     /// A pool without connections.
-    init(on loop: EventLoop, trust: TrustStore?, idleSpan: Duration) {
+    init(on loop: EventLoop, credentials: TLSCredentials?, idleSpan: Duration) {
         guard let multi = unsafe curl_multi_init() else { preconditionFailure("no memory") }
         unsafe self.multi = multi
         self.loop = loop
         self.idleSpan = idleSpan
-        tls = trust.map(TLSContext.init)
+        tls = credentials.map(TLSContext.init)
         lastUse = loop.now
         let failed = unsafe ccurl_multi_set_callbacks(
             multi, noteSocket, noteTimer, Unmanaged.passUnretained(self).toOpaque())
         precondition(failed == CURLM_OK)
+        // Of two requests on one connection the first to flood it, or to be cancelled, would take the other along.
+        unsafe ccurl_multi_one_request_a_connection(multi)
     }
 
     deinit { precondition(isClosed, "a pool was dropped before it was closed") }
@@ -59,10 +61,10 @@ final class Pool {
         return new
     }
 
-    /// What libcurl is told of a URL; the last one is remembered, as most requests of a pool go to the same.
-    func target(for url: DestinationURL) -> Target {
-        if let target, target.url == url { return target }
-        let new = Target(url)
+    /// What libcurl is told of a request's URL; the last one is remembered, as most of a pool go to the same.
+    func target(for request: OutgoingRequest) -> Target {
+        if let target, target.url == request.url, target.proxy == request.proxy { return target }
+        let new = Target(request.url, by: request.proxy)
         target = new
         return new
     }
@@ -184,10 +186,11 @@ final class Pool {
         }
         let problem = tls?.takeProblem()
         let end = TransferEnd(
-            code: code, systemError: Int32(truncatingIfNeeded: transfer.easy.number(CURLINFO_OS_ERRNO)),
+            code: code, proxyStatus: transfer.easy.number(CURLINFO_HTTP_CONNECTCODE),
+            systemError: Int32(truncatingIfNeeded: transfer.easy.number(CURLINFO_OS_ERRNO)),
             text: transfer.easy.errorText,
             certificate: code == CURLE_PEER_FAILED_VERIFICATION ? problem : nil)
-        return .failed(end.failure)
+        return end.outcome
     }
 
     private func remove(_ transfer: Transfer) {

@@ -1,18 +1,32 @@
 internal import CCurl
 
-/// What the connections to one destination trust, and what they last refused.
+/// Whom to trust for a destination, and what to show it.
+package struct TLSCredentials: Sendable {
+    package let trust: TrustStore
+    /// Nil: no certificate.
+    package let identity: ClientIdentity?
+
+    package init(trust: TrustStore, identity: ClientIdentity? = nil) {
+        self.trust = trust
+        self.identity = identity
+    }
+}
+
+/// What the connections to one destination trust and show, and what they last refused.
 @safe
 final class TLSContext {
     private let raw: OpaquePointer
 
-    init(_ trust: TrustStore) {
-        guard let raw = unsafe ccurl_tls_make(trust.handle) else { preconditionFailure("no memory") }
+    init(_ credentials: TLSCredentials) {
+        guard let raw = unsafe ccurl_tls_make(credentials.trust.handle, credentials.identity?.handle) else {
+            preconditionFailure("no memory")
+        }
         unsafe self.raw = raw
     }
 
     deinit { unsafe ccurl_tls_free(raw) }
 
-    /// Has a transfer trust this and nothing else.
+    /// Has a transfer trust and show this and nothing else.
     func apply(to easy: EasyHandle) { easy.check(unsafe ccurl_set_tls(easy.raw, raw)) }
 
     /// Problem, subject, issuer and dates of the certificate refused last, nil where none was; forgets it.

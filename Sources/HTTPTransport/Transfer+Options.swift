@@ -32,10 +32,9 @@ extension Transfer {
     private func setIsolation() {
         easy.set(CURLOPT_NOSIGNAL, 1)
         easy.set(CURLOPT_QUICK_EXIT, 1)
-        easy.set(CURLOPT_PROXY, "")
         easy.set(CURLOPT_NOPROXY, "")
         easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
-        easy.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+        easy.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
         easy.set(CURLOPT_PATH_AS_IS, 1)
         easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
         easy.set(CURLOPT_CAINFO, nil)
@@ -55,9 +54,21 @@ extension Transfer {
     private func setPeer(_ target: Target, _ addresses: [IPAddress]) {
         easy.set(CURLOPT_URL, target.text)
         if target.url.scheme == .unix { easy.set(CURLOPT_UNIX_SOCKET_PATH, target.url.host) }
-        guard target.isName else { return }
+        setProxy(target.proxy)
+        guard let name = target.name else { return }
         let list = addresses.map { $0.isIPv6 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
-        easy.set(CURLOPT_RESOLVE, ["\(target.url.host):\(target.url.port):\(list)"])
+        easy.set(CURLOPT_RESOLVE, [name + list])
         easy.check(unsafe ccurl_forbid_look_ups(easy.raw))
+    }
+
+    /// An empty text keeps libcurl from asking the environment for one.
+    private func setProxy(_ proxy: DestinationSettings.Proxy?) {
+        easy.set(CURLOPT_PROXY, proxy?.text ?? "")
+        // What it says to CONNECT is no answer of the destination, and what the destination is told is not for it.
+        easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        easy.set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
+        guard let user = proxy?.user else { return }
+        easy.set(CURLOPT_PROXYUSERNAME, user)
+        easy.set(CURLOPT_PROXYPASSWORD, proxy?.password ?? "")
     }
 }

@@ -35,14 +35,16 @@ final class Transfer {
 
     /// What has come, once the head is whole.
     var answer: TransportAnswer {
-        TransportAnswer(
-            status: easy.number(CURLINFO_RESPONSE_CODE), headers: head.fields, body: answerBody,
-            isVerifiedPeer: isPeerVerified)
+        let status = easy.number(CURLINFO_RESPONSE_CODE)
+        return TransportAnswer(
+            status: status, headers: head.fields, body: answerBody, isVerifiedPeer: isVerifiedPeer(status))
     }
 
-    private var isPeerVerified: Bool {
+    /// A proxy hands on what anybody said; but that it wants to know us it says itself.
+    private func isVerifiedPeer(_ status: Int) -> Bool {
         switch request.url.scheme {
         case .https, .unix: true
+        case .http where request.proxy != nil: status == 407
         case .http: Self.isLoopback(easy.text(CURLINFO_PRIMARY_IP))
         }
     }

@@ -6,6 +6,8 @@ internal import Reachability
 /// How libcurl says that a transfer ended without an answer.
 struct TransferEnd {
     let code: CURLcode
+    /// What a proxy said to CONNECT; 0 where none was asked.
+    let proxyStatus: Int
     /// The last errno of a socket call; 0 where there was none.
     let systemError: Int32
     /// libcurl's own words; empty where it has none.
@@ -13,7 +15,15 @@ struct TransferEnd {
     /// What is known of a certificate that was refused.
     let certificate: String?
 
-    /// The same in the daemon's words.
+    /// The same in the daemon's words; that a proxy wants to know us is an answer, for a person.
+    var outcome: TransportOutcome {
+        switch proxyStatus {
+        case 407: .answer(TransportAnswer(status: 407, isVerifiedPeer: true))
+        case 1..<200, 300...: .failed(TransportFailure(reason: .proxy, detail: "proxy \(proxyStatus)"))
+        default: .failed(failure)
+        }
+    }
+
     var failure: TransportFailure {
         var detail = text.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : text
         if let certificate { detail += " (\(certificate))" }

@@ -71,8 +71,7 @@ struct MergeTests {
     }
 
     @Test(arguments: [
-        "Format=cloudevents", "Format=tealium", "MaxEventsPerSecond=5", "NetworkTypes=wifi", "ClientCertificate=/c",
-        "ClientKey=/k", "Proxy=http://127.0.0.1:3128/", "CloudEventsSource=s", "CloudEventsType=t", "Credential=c",
+        "MaxEventsPerSecond=5", "NetworkTypes=wifi", "Credential=c",
     ])
     func whatDestinationsDoNotActOnIsRefused(_ line: String) {
         let found = problems("[Destination \"a\"]\nURL=https://a.example/\n" + line)

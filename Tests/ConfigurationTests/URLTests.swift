@@ -45,4 +45,37 @@ struct URLTests {
         #expect(problems(text + "PlainHTTP=yes").count == 1)
         #expect(problems(text + "PlainHTTP=yes\nExpectHeader=X-Up").isEmpty)
     }
+
+    @Test(arguments: [
+        ("http://proxy:3128", "proxy", 3_128, nil, nil, "http://proxy:3128"),
+        ("HTTP://[::1]/", "::1", 80, nil, nil, "http://[::1]:80"),
+        ("http://till@proxy:80", "proxy", 80, "till", nil, "http://till@proxy:80"),
+        ("http://till%207:p%40s:s@@proxy:8080/", "proxy", 8_080, "till 7", "p@s:s@", "http://till 7:...@proxy:8080"),
+    ])
+    func proxies(
+        _ text: String, _ host: String, _ port: UInt16, _ user: String?, _ password: String?, _ shown: String
+    ) throws {
+        let before = try configuration("[Destination \"a\"]\nURL=https://a.example/")
+        let after = try configuration("[Destination \"a\"]\nURL=https://a.example/\nProxy=\(text)")
+        let proxy = try #require(after.destinations[0].proxy)
+        #expect(proxy.host == host && proxy.port == port && proxy.user == user && proxy.password == password)
+        #expect(
+            Configuration.changes(from: before, to: after).map(\.description)
+                == ["[Destination \"a\"] Proxy: (none) -> \(shown)"])
+    }
+
+    @Test(arguments: [
+        "s3cret@proxy:3128", "https://u:s3cret@proxy:3128", "http://u:s3cret@", "http://u:s3cret@proxy/x",
+        "http://u:s3cret@proxy:0", "http://u:s3cret%0d%0a@proxy", "http://u:s3cret%@proxy", "http://:s3cret@proxy",
+        "http://u:s3cret", "http://u%3a:s3cret@proxy",
+    ])
+    func whatIsNoProxyIsRefusedWithoutItsPassword(_ text: String) {
+        let found = problems("[Destination \"a\"]\nURL=https://a.example/\nProxy=\(text)")
+        #expect(found.count == 1 && !found[0].contains("s3cret"), "\(found)")
+    }
+
+    @Test(arguments: ["http://127.0.0.1:8080/", "http+unix://%2Frun%2Fx.sock/"])
+    func thisMachineIsNotAskedByAProxy(_ url: String) {
+        #expect(problems("[Destination \"a\"]\nURL=\(url)\nProxy=http://127.0.0.1:3128").count == 1)
+    }
 }

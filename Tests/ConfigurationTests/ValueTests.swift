@@ -100,6 +100,9 @@ struct ValueTests {
         #expect(try destination("EnrichWith=").enrichWith.isEmpty)
         #expect(try destination("ExpectHeader=X-Up: yes").expectHeader?.value == "yes")
         #expect(try destination("ExpectHeader=X-Up").expectHeader?.name == "X-Up")
+        let events = try destination(
+            "Format=cloudevents\nCloudEventsSource=urn:till:7?a#b\nCloudEventsType=de.x sale ü")
+        #expect(events.cloudEventsSource == "urn:till:7?a#b" && events.cloudEventsType == "de.x sale ü")
         let both = try destination("Header=A: 1\nHeader=B:2:3")
         #expect(both.headers.map { "\($0.name)=\($0.value)" } == ["A=1", "B=2:3"])
         #expect(try destination("Header=A: 1\nHeader=\nHeader=C: 3").headers.map(\.name) == ["C"])
@@ -110,7 +113,8 @@ struct ValueTests {
         "EnrichWith=event-id", "Header=A",
         "Header=A B: 1", "Header=Content-Length: 5", "BatchMaxEvents=0",
         "BatchMaxEvents=+5", "Format=xml",
-        "RetryMin=10min",
+        "RetryMin=10min", "Format=cloudevents", "Format=cloudevents\nCloudEventsSource=/a", "ClientKey=/k",
+        "CloudEventsSource=till 7", "CloudEventsSource=<a>", "CloudEventsSource=ü",
         "TokenFile=token", "Header=Authorization: x\nTokenFile=/t", "PlainHTTP=yes", "CheckURL=http://other.example/",
     ])
     func badDestinationValues(_ line: String) {

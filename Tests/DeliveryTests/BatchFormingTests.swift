@@ -65,6 +65,15 @@ struct BatchFormingTests {
         #expect(bodies(try settings(.object), backlog(events)) == events)
     }
 
+    @Test func tealiumTakesTenAtMost() throws {
+        let bodies = bodies(try settings(.tealium), backlog((1...21).map { "{\"n\":\($0)}" }))
+        #expect(bodies.map { $0.split(separator: "\"n\"").count - 1 } == [10, 10, 1])
+    }
+
+    @Test func cloudEventsGoAlone() throws {
+        #expect(bodies(try settings(.cloudevents), backlog(events)).count == 3)
+    }
+
     @Test func batchesEndAtTheirCount() throws {
         var settings = try settings(.json)
         settings.batchMaximumEvents = 3

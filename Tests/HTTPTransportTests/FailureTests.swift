@@ -89,7 +89,7 @@ struct FailureTests {
     @Test func aPeerThatSpeaksNoTLSTimesOut() throws {
         let rig = try Rig()
         rig.server.greet = { $0.isReadingPaused = true }
-        rig.transport?.setTrust(try TLSTests.authority(), destination: "collector")
+        rig.transport?.use(TLSCredentials(trust: try TLSTests.authority()), destination: "collector")
         let id = try rig.send(
             url: "https://localhost:\(rig.server.port)/", connectTimeout: .milliseconds(100))
         #expect(try rig.outcome(of: id)?.failure?.reason == .timeout)

@@ -43,13 +43,15 @@ final class Rig {
     @discardableResult
     func send(
         _ body: [UInt8] = [], url: String? = nil, method: OutgoingRequest.Method = .post, gzipLevel: Int? = nil,
-        headers: [HeaderField] = [], connectTimeout: Duration = .seconds(5), timeout: Duration = .seconds(8),
+        headers: [HeaderField] = [], proxy: DestinationSettings.Proxy? = nil, connectTimeout: Duration = .seconds(5),
+        timeout: Duration = .seconds(8),
         addresses: [IPAddress] = Rig.loopback
     ) throws -> UInt64 {
         lastID += 1
         let request = OutgoingRequest(
             id: lastID, destination: "collector",
-            method: method, url: try DestinationURL(url ?? "http://127.0.0.1:\(server.port)/in"), headers: headers,
+            method: method, url: try DestinationURL(url ?? "http://127.0.0.1:\(server.port)/in"), proxy: proxy,
+            headers: headers,
             body: body, gzipLevel: gzipLevel, connectTimeout: connectTimeout, timeout: timeout, isCheck: false)
         transport?.send(request, addresses: addresses)
         return lastID

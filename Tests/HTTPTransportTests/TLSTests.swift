@@ -38,7 +38,7 @@ struct TLSTests {
     ) throws -> [TransportOutcome?] {
         let rig = try Rig()
         let port = try Self.serve(name)
-        if let trust { rig.transport?.setTrust(trust, destination: "collector") }
+        if let trust { rig.transport?.use(TLSCredentials(trust: trust), destination: "collector") }
         return try (0..<requests).map { _ in
             try rig.outcome(of: rig.send(noise(100_000, seed: 8), url: "https://\(host):\(port)/"))
         }
@@ -56,7 +56,7 @@ struct TLSTests {
     @Test func aNewConnectionResumesTheSession() throws {
         let rig = try Rig()
         let port = try Self.serve("server", connections: 2, requests: 1)
-        rig.transport?.setTrust(try Self.authority(), destination: "collector")
+        rig.transport?.use(TLSCredentials(trust: try Self.authority()), destination: "collector")
         let url = "https://collector.test:\(port)/"
         let first = try rig.outcome(of: rig.send(url: url))?.answer
         #expect(first?.headers.first(named: "Session-Reused") == "0")
@@ -93,7 +93,7 @@ struct TLSTests {
     @Test func aServerThatSpeaksPlainHTTPIsAMatterOfTLS() throws {
         let rig = try Rig()
         rig.server.greet = { $0.answer(200) }
-        rig.transport?.setTrust(try Self.authority(), destination: "collector")
+        rig.transport?.use(TLSCredentials(trust: try Self.authority()), destination: "collector")
         let failure = try rig.outcome(of: rig.send(url: "https://localhost:\(rig.server.port)/"))?.failure
         #expect(failure?.reason == .tls, "\(String(describing: failure))")
     }
@@ -110,6 +110,24 @@ struct TLSTests {
         #expect(try TrustStore(pem: Array("a comment\n".utf8) + good + good + [10]).certificateCount == 2)
         for (pem, count) in [([], 0), (Array("no certificate".utf8), 0), (good + good.dropLast(100), 1)] {
             #expect(throws: HTTPTransportError.certificates(good: count)) { try TrustStore(pem: pem) }
+        }
+    }
+
+    @Test func certificatesToShowAreCheckedWithTheirKeys() throws {
+        func pem(_ name: String) throws -> [UInt8] {
+            try FileSystem.contents(of: Self.fixtures + name, limit: 100_000)
+        }
+        let (certificate, key) = (try pem("server.pem"), try pem("server.key"))
+        _ = try ClientIdentity(certificate: certificate, key: key)
+        _ = try ClientIdentity(certificate: key + certificate + (try pem("authority.pem")), key: certificate + key)
+        let bad: [([UInt8], [UInt8], HTTPTransportError)] = [
+            ([], key, .clientCertificate), (key, key, .clientCertificate),
+            (certificate + certificate.dropLast(100), key, .clientCertificate),
+            (certificate, [], .clientKey), (certificate, certificate, .clientKey),
+            (certificate, try pem("encrypted.key"), .clientKey), (certificate, try pem("expired.key"), .clientPair),
+        ]
+        for (certificate, key, error) in bad {
+            #expect(throws: error) { try ClientIdentity(certificate: certificate, key: key) }
         }
     }
 }

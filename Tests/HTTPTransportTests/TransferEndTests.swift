@@ -35,14 +35,16 @@ struct TransferEndTests {
         (CURLE_UNSUPPORTED_PROTOCOL, nil, .reset),
     ])
     func anEndHasItsReason(code: CURLcode, errno: Errno?, reason: StateReason) {
-        let end = TransferEnd(code: code, systemError: errno?.code ?? 0, text: "", certificate: nil)
+        let end = TransferEnd(code: code, proxyStatus: 0, systemError: errno?.code ?? 0, text: "", certificate: nil)
         #expect(end.failure.reason == reason)
         #expect(!end.failure.detail.isEmpty)
     }
 
     @Test func theDetailSaysWhatIsKnown() {
         let end = TransferEnd(
-            code: CURLE_PEER_FAILED_VERIFICATION, systemError: 0, text: "refused", certificate: "expired")
+            code: CURLE_PEER_FAILED_VERIFICATION, proxyStatus: 200, systemError: 0, text: "refused",
+            certificate: "expired")
+        #expect(end.outcome.failure == end.failure)
         #expect(end.failure.detail == "refused (expired)")
     }
 }

@@ -4,10 +4,11 @@ import tempfile
 
 import pytest
 
-pytest.register_assert_rewrite("harness", "intake_box", "disk_case", "disks", "load", "manager", "shim")
+pytest.register_assert_rewrite("harness", "intake_box", "disk_case", "disks", "load", "manager", "peers", "shim")
 
 import disks as disk_images  # noqa: E402
 import harness  # noqa: E402
+import peers  # noqa: E402
 
 
 @pytest.fixture
@@ -65,3 +66,31 @@ def network():
     pair = harness.NetworkPair()
     yield pair
     pair.close()
+
+
+@pytest.fixture
+def nginx(home):
+    """Starts nginx with a server's block; ended with the test."""
+    made = []
+
+    def make(*words, **options):
+        made.append(peers.Nginx(home, *words, **options))
+        return made[-1].start()
+
+    yield make
+    for each in made:
+        each.stop()
+
+
+@pytest.fixture
+def proxy(home):
+    """Starts a proxy, perhaps with a user and a password; ended with the test."""
+    made = []
+
+    def make(*words):
+        made.append(peers.Tinyproxy(home, *words))
+        return made[-1].start()
+
+    yield make
+    for each in made:
+        each.stop()

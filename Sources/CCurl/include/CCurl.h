@@ -42,6 +42,8 @@ void *ccurl_get_context(CURL *easy);
 
 CURLMcode ccurl_multi_set_callbacks(
     CURLM *multi, ccurl_socket_callback socket, ccurl_timer_callback timer, void *context);
+/* Also where HTTP/2 could carry more. */
+void ccurl_multi_one_request_a_connection(CURLM *multi);
 /* Goes on with every transfer and says of each which sockets are to be watched. */
 CURLMcode ccurl_multi_look_at_all(CURLM *multi);
 /* The next ended transfer, NULL where there is none. */
@@ -58,17 +60,28 @@ const char *ccurl_version(void);
 /* ---- trust ---- */
 
 typedef struct ccurl_trust ccurl_trust;   /* trusted certificates; immutable, for any thread */
+typedef struct ccurl_identity ccurl_identity;   /* a certificate to show, with its key; immutable, for any thread */
 typedef struct ccurl_tls ccurl_tls;       /* what the connections to one destination trust, and what was last refused */
 
 /* The certificates of a PEM text; NULL where there is none, or where one is malformed. */
 ccurl_trust *ccurl_trust_make(const uint8_t *pem, size_t count, int *certificates);
 void ccurl_trust_free(ccurl_trust *trust);
 
-ccurl_tls *ccurl_tls_make(ccurl_trust *trust);
+static const int CCURL_IDENTITY_GOOD = 0;
+static const int CCURL_IDENTITY_CERTIFICATE = 1;   /* no certificate in PEM, or a malformed one */
+static const int CCURL_IDENTITY_KEY = 2;           /* no key in PEM, a malformed or an encrypted one */
+static const int CCURL_IDENTITY_PAIR = 3;          /* the key is another certificate's */
+/* The first certificate of a PEM text, those after it as its chain, and the key of another (or the same) text. */
+ccurl_identity *ccurl_identity_make(
+    const uint8_t *certificates, size_t certificate_count, const uint8_t *key, size_t key_count, int *problem);
+void ccurl_identity_free(ccurl_identity *identity);
+
+/* `identity` may be NULL. */
+ccurl_tls *ccurl_tls_make(ccurl_trust *trust, ccurl_identity *identity);
 void ccurl_tls_free(ccurl_tls *tls);      /* after the last connection that used it */
 /* Subject, issuer, dates and problem of the certificate that was refused last, and forgets it; "" where none was. */
 const char *ccurl_tls_take_problem(ccurl_tls *tls);
-/* Transfers of `easy` trust nothing else. */
+/* Transfers of `easy` trust nothing else, and show nothing else. */
 CURLcode ccurl_set_tls(CURL *easy, ccurl_tls *tls);
 
 #endif

@@ -87,8 +87,8 @@ extension DestinationSection: ConfigurationSection {
         .optional("CACertificate", \.caCertificate, .path()),
         .optional("ClientCertificate", \.clientCertificate, .path()),
         .optional("ClientKey", \.clientKey, .path()),
-        .optional("Proxy", \.proxy, .url),
-        .optional("CloudEventsSource", \.cloudEventsSource, .text(limit: 1_024)),
-        .optional("CloudEventsType", \.cloudEventsType, .text(limit: 1_024)),
+        .optional("Proxy", \.proxy, .proxy),
+        .optional("CloudEventsSource", \.cloudEventsSource, .uriReference),
+        .optional("CloudEventsType", \.cloudEventsType, .attribute),
     ]
 }

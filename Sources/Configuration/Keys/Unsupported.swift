@@ -15,14 +15,8 @@ struct Unsupported: Sendable {
     static let table = [
         Unsupported("Consent", "Default"),
         Unsupported("Consent", "State"),
-        Unsupported("Destination", "Format", values: ["cloudevents", "tealium"]),
         Unsupported("Destination", "Credential"),
         Unsupported("Destination", "MaxEventsPerSecond"),
         Unsupported("Destination", "NetworkTypes"),
-        Unsupported("Destination", "ClientCertificate"),
-        Unsupported("Destination", "ClientKey"),
-        Unsupported("Destination", "Proxy"),
-        Unsupported("Destination", "CloudEventsSource"),
-        Unsupported("Destination", "CloudEventsType"),
     ]
 }

@@ -71,9 +71,9 @@ package struct DestinationSection: Sendable, Equatable {
     package var caCertificate: String?
     /// An absolute path of a PEM file.
     package var clientCertificate: String?
-    /// An absolute path of a PEM file.
+    /// An absolute path of a PEM file; nil: the certificate's file.
     package var clientKey: String?
-    package var proxy: ServerURL?
+    package var proxy: ProxyURL?
     package var cloudEventsSource: String?
     package var cloudEventsType: String?
 

@@ -64,6 +64,27 @@ extension ValueKind where Value == DestinationSection.ExpectedHeader {
         }, show: { header in header.value.map { "\(header.name): \($0)" } ?? header.name })
 }
 
+extension ValueKind where Value == String {
+    /// A URI reference (RFC 3986), as far as its characters go.
+    static let uriReference = ValueKind(
+        { text throws(BadValue) in
+            let excluded = Array("\"<>\\^`{|}".utf8)
+            guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !excluded.contains($0) }) else {
+                throw BadValue("'\(text)' is not a URI or a path: write other characters as %XX" + comment(after: text))
+            }
+            return try attribute.parse(text)
+        }, show: { $0 })
+
+    /// The value of an attribute of CloudEvents.
+    static let attribute = ValueKind(
+        { text throws(BadValue) in
+            guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+                throw BadValue("control characters have no place in it")
+            }
+            return try ValueKind.text(limit: 1_024).parse(text)
+        }, show: { $0 })
+}
+
 /// A field's name (RFC 9110, 5.6.2) and its value, nil where there is none, both without blanks around.
 private func headerParts(_ text: String) throws(BadValue) -> (name: String, value: String?) {
     let halves = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)

@@ -66,19 +66,8 @@ extension ServerURL {
     }
 
     private static func socketPath(_ authority: Substring, at begin: Int) throws(BadValue) -> String {
-        var path: [UInt8] = []
-        var rest = Substring(authority).utf8[...]
-        while let byte = rest.first {
-            rest = rest.dropFirst()
-            guard byte == UInt8(ascii: "%") else {
-                path.append(byte)
-                continue
-            }
-            guard rest.count >= 2, let value = Hexadecimal.value(Array(rest.prefix(2))), value != 0 else {
-                throw BadValue("'%' is not followed by two hexadecimal digits of a character", at: begin)
-            }
-            path.append(UInt8(value))
-            rest = rest.dropFirst(2)
+        guard let path = percentDecoded(authority.utf8), !path.contains(0) else {
+            throw BadValue("'%' is not followed by two hexadecimal digits of a character", at: begin)
         }
         guard let text = String(validating: path, as: UTF8.self), text.hasPrefix("/"), path.count <= 107 else {
             throw BadValue(

@@ -15,13 +15,13 @@ package struct DestinationUnit: Sendable {
     package internal(set) var reachability: ReachabilityMachine
     /// The delivery to it.
     package internal(set) var delivery: Destination
-    /// The addresses known of its host; a literal's own from the start.
+    /// The addresses known of its host, or of its proxy's; a literal's own from the start.
     package internal(set) var addresses: [IPAddress]
 
     package init(reachability: ReachabilityMachine, delivery: Destination) {
         self.reachability = reachability
         self.delivery = delivery
-        addresses = IPAddress(text: delivery.settings.url.host).map { [$0] } ?? []
+        addresses = delivery.settings.connectHost.flatMap { IPAddress(text: $0) }.map { [$0] } ?? []
     }
 
     /// A destination that goes on from where its cursors stand in a snapshot of the queue.
@@ -49,8 +49,7 @@ package struct DestinationUnit: Sendable {
 
     /// The name to look up; nil for a Unix socket and for a literal address.
     var lookupHost: String? {
-        let url = delivery.settings.url
-        return url.scheme == .unix || IPAddress(text: url.host) != nil ? nil : url.host
+        delivery.settings.connectHost.flatMap { IPAddress(text: $0) == nil ? $0 : nil }
     }
 
     /// Where to connect: the addresses that a path leads to, in their order.

@@ -59,7 +59,7 @@ extension LoopThread {
             loaded, newSnapshot, keeping: unitsKept(by: loaded), madeBefore: unitsMade, at: loop.now)
         unitsMade = maker.made
         settings = loaded
-        applyTrust()
+        applyCredentials()
         perform(coordinator.replaceUnits(maker.units, at: loop.now))
         perform(coordinator.use(reachability: ReachabilitySettings(loaded), at: loop.now))
         tellOfRemoved()
@@ -78,9 +78,9 @@ extension LoopThread {
         }
     }
 
-    func applyTrust() {
+    func applyCredentials() {
         for files in settings.destinations {
-            if let trust = files.trust { transport.setTrust(trust, destination: files.settings.name) }
+            if let credentials = files.credentials { transport.use(credentials, destination: files.settings.name) }
         }
     }
 

@@ -3,9 +3,7 @@ internal import Delivery
 
 extension DestinationSettings {
     /// The settings of a section of the configuration, with the contents of the files that it names.
-    init(
-        _ section: DestinationSection, token: [UInt8]?, reader: inout FileReader
-    ) throws(DeliveryError) {
+    init(_ section: DestinationSection, reader: inout FileReader) throws(DeliveryError) {
         guard let url = section.url else { throw .url("") }
         self.init(name: section.name, url: try DestinationURL(url.text))
         if let format = Format(rawValue: section.format.rawValue) { self.format = format }
@@ -18,7 +16,7 @@ extension DestinationSettings {
             }
         enrichWith = section.enrichWith.compactMap { Member(rawValue: $0.rawValue) }
         headers = section.headers.map { HeaderField(name: $0.name, value: $0.value) }
-        self.token = token
+        token = reader.token(of: section)
         connectTimeout = section.connectTimeout
         timeout = section.timeout
         retryMinimum = section.retryMinimum
@@ -33,7 +31,13 @@ extension DestinationSettings {
             expectHeader = try ExpectedHeader(expected.name + (expected.value.map { ": " + $0 } ?? ""))
         }
         checkURL = try section.checkURL.map { check throws(DeliveryError) in try DestinationURL(check.text) }
-        authority = reader.authority(of: section)
+        cloudEventsSource = section.cloudEventsSource ?? ""
+        cloudEventsType = section.cloudEventsType ?? ""
+        proxy = section.proxy.map { Proxy(host: $0.host, port: $0.port, user: $0.user, password: $0.password) }
+        authority = reader.pem(section.caCertificate, setting: "CACertificate")
+        clientCertificate = reader.pem(section.clientCertificate, setting: "ClientCertificate")
+        // Without a file of its own the key stands in that of the certificate.
+        clientKey = section.clientKey == nil ? clientCertificate : reader.pem(section.clientKey, setting: "ClientKey")
         try check()
     }
 }

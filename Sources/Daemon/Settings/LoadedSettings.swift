@@ -7,11 +7,11 @@ internal import SystemdService
 
 /// The configuration with the files that it names: tokens and certificates; reading it may block.
 struct LoadedSettings: Sendable {
-    /// A destination, and whom to trust for it.
+    /// A destination, whom to trust for it and what to show it.
     struct DestinationFiles: Sendable {
         let settings: DestinationSettings
-        /// Nil where it needs none, or its certificates cannot be read.
-        let trust: TrustStore?
+        /// Nil where it needs none, or one of its files cannot be used.
+        let credentials: TLSCredentials?
     }
 
     /// Nil where it has errors.
@@ -28,9 +28,9 @@ struct LoadedSettings: Sendable {
         var reader = FileReader()
         for section in configuration?.destinations ?? [] {
             do throws(DeliveryError) {
-                let settings = try DestinationSettings(section, token: reader.token(of: section), reader: &reader)
-                let trust = settings.url.scheme == .https ? reader.trust(of: section) : nil
-                destinations.append(DestinationFiles(settings: settings, trust: trust))
+                let settings = try DestinationSettings(section, reader: &reader)
+                let credentials = settings.url.scheme == .https ? reader.credentials(of: section, settings) : nil
+                destinations.append(DestinationFiles(settings: settings, credentials: credentials))
             } catch {
                 let name = SettingName(section: "Destination", instance: section.name, key: "URL")
                 let origin = configuration?.origins[name] ?? Origin(file: path, line: 1, column: 1)
@@ -62,20 +62,37 @@ struct FileReader {
         return token
     }
 
-    /// The certificates of `CACertificate=`; nil where none are named.
-    mutating func authority(of section: DestinationSection) -> [UInt8]? {
-        section.caCertificate.flatMap { contents(of: $0, limit: 16_777_216, setting: "CACertificate") }
+    /// The text of a file of certificates or keys; nil where none is named, or it cannot be read.
+    mutating func pem(_ path: String?, setting: String) -> [UInt8]? {
+        path.flatMap { contents(of: $0, limit: 16_777_216, setting: setting) }
+    }
+
+    /// What the files that were read give; nil where one cannot be used.
+    mutating func credentials(of section: DestinationSection, _ settings: DestinationSettings) -> TLSCredentials? {
+        guard let trust = trust(of: section, settings) else { return nil }
+        guard let path = section.clientCertificate else { return TLSCredentials(trust: trust) }
+        guard let certificate = settings.clientCertificate, let key = settings.clientKey else { return nil }
+        do throws(HTTPTransportError) {
+            return TLSCredentials(
+                trust: trust, identity: try ClientIdentity(certificate: certificate, key: key))
+        } catch {
+            let isOfKey = error != .clientCertificate && section.clientKey != nil
+            notices.append(
+                .fileUnreadable(
+                    isOfKey ? section.clientKey ?? path : path, setting: isOfKey ? "ClientKey" : "ClientCertificate",
+                    detail: "\(error)"))
+            return nil
+        }
     }
 
     /// Whom to trust: `CACertificate=`, or whom the system trusts.
-    mutating func trust(of section: DestinationSection) -> TrustStore? {
+    private mutating func trust(of section: DestinationSection, _ settings: DestinationSettings) -> TrustStore? {
         do throws(HTTPTransportError) {
-            guard let path = section.caCertificate else {
+            guard section.caCertificate != nil else {
                 if systemTrust == nil { systemTrust = try TrustStore.system() }
                 return systemTrust
             }
-            guard let pem = contents(of: path, limit: 16_777_216, setting: "CACertificate") else { return nil }
-            return try TrustStore(pem: pem)
+            return try settings.authority.map { pem throws(HTTPTransportError) in try TrustStore(pem: pem) }
         } catch {
             let path = section.caCertificate ?? TrustStore.systemPath
             notices.append(.fileUnreadable(path, setting: "CACertificate", detail: "\(error)"))

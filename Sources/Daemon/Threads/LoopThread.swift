@@ -105,7 +105,7 @@ final class LoopThread {
         sleep = SleepDetector(boot: loop.now, monotonicNanoseconds: Clock.monotonicNanoseconds)
         outcome = { [weak self] request, result in self?.tell(.answered(request: request, result)) }
         network.changed = { [weak self] in self?.tell(.networkChanged) }
-        applyTrust()
+        applyCredentials()
         try watch(parts.replies)
         loop.endOfTurn = { [weak self] in self?.endTurn() }
     }

@@ -204,7 +204,7 @@ extension StateReason {
     /// A failure of that kind comes before any byte of a request is sent.
     fileprivate var isBeforeSending: Bool {
         switch self {
-        case .refused, .dns, .tls, .noRoute, .link, .blackhole, .prohibited, .address: true
+        case .refused, .dns, .tls, .noRoute, .link, .blackhole, .prohibited, .address, .proxy: true
         default: false
         }
     }

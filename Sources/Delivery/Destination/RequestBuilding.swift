@@ -35,7 +35,9 @@ struct RequestBuilding: Sendable {
             HeaderField(name: "Uplink-Attempt", value: "\(batch.attempts)"),
         ]
         return OutgoingRequest(
-            id: id, destination: settings.name, method: .post, url: settings.url, headers: batchHeaders + own,
+            id: id, destination: settings.name, method: .post,
+            url: settings.format.layout.url(settings.url, events: batch.events), proxy: settings.proxy,
+            headers: batchHeaders + own,
             body: batch.body, gzipLevel: isPlain ? nil : settings.gzipLevel, connectTimeout: settings.connectTimeout,
             timeout: settings.timeout, isCheck: false)
     }
@@ -44,7 +46,8 @@ struct RequestBuilding: Sendable {
     func check(id: UInt64) -> OutgoingRequest {
         OutgoingRequest(
             id: id, destination: settings.name, method: .get, url: settings.checkURL ?? settings.url,
-            headers: checkHeaders, body: [], gzipLevel: nil, connectTimeout: settings.connectTimeout,
+            proxy: settings.proxy, headers: checkHeaders, body: [], gzipLevel: nil,
+            connectTimeout: settings.connectTimeout,
             timeout: settings.timeout, isCheck: true)
     }
 

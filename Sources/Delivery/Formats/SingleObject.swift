@@ -1,9 +1,17 @@
 /// `object`: one event a request, as it is.
-enum SingleObject: BodyFormat {
+struct SingleObject: BodyFormat {
     static var contentType: String { "application/json" }
     static var maximumEvents: Int { 1 }
-    static var isLineBased: Bool { false }
-    static var opening: StaticString { "" }
-    static var separator: StaticString { "" }
-    static var closing: StaticString { "" }
+    var marginBytes: Int { 0 }
+
+    init(_ settings: DestinationSettings) {}
+
+    func append(
+        _ event: Span<UInt8>, _ facts: Enrichment.Facts, _ enrichment: inout Enrichment, isFirst: Bool,
+        to body: inout [UInt8]
+    ) {
+        enrichment.append(event, facts, to: &body)
+    }
+
+    func close(_ body: inout [UInt8]) {}
 }

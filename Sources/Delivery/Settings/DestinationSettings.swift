@@ -10,6 +10,10 @@ package struct DestinationSettings: Sendable, Equatable {
         case ndjson
         /// One event a request.
         case object
+        /// One CloudEvent a request.
+        case cloudevents
+        /// Up to 10 events for Tealium's collector.
+        case tealium
     }
 
     /// Members that can be added to an event; raw values are their names.
@@ -34,6 +38,26 @@ package struct DestinationSettings: Sendable, Equatable {
             self.name = name
             self.value = value
         }
+    }
+
+    /// An HTTP proxy that requests go by; to https it is asked for a tunnel.
+    package struct Proxy: Sendable, Hashable {
+        /// A name or an address without brackets.
+        package let host: String
+        /// 1 to 65535.
+        package let port: UInt16
+        package let user: String?
+        package let password: String?
+
+        package init(host: String, port: UInt16, user: String? = nil, password: String? = nil) {
+            self.host = host
+            self.port = port
+            self.user = user
+            self.password = password
+        }
+
+        /// `http://HOST:PORT`.
+        package var text: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
     }
 
     /// The time over which what follows the first batch after an outage is spread.
@@ -68,14 +92,24 @@ package struct DestinationSettings: Sendable, Equatable {
     package var expectHeader: ExpectedHeader?
     /// What a check without events gets; nil: `url`.
     package var checkURL: DestinationURL?
+    /// `source` and `type` of events that are no CloudEvents, where they are sent as such.
+    package var cloudEventsSource = ""
+    package var cloudEventsType = ""
+    package var proxy: Proxy?
     /// Certificates in PEM that vouch for the destination; nil: those of the system.
     package var authority: [UInt8]?
+    /// The certificate in PEM that is shown to it, and its key.
+    package var clientCertificate: [UInt8]?
+    package var clientKey: [UInt8]?
 
     /// The standard settings for a name and a URL; the rest is set, then `check` is called.
     package init(name: String, url: DestinationURL) {
         self.name = name
         self.url = url
     }
+
+    /// The host that connections are made to: the proxy's, if there is one; nil for a Unix socket.
+    package var connectHost: String? { proxy?.host ?? (url.scheme == .unix ? nil : url.host) }
 
     /// Throws where values are out of range or do not go together.
     package func check() throws(DeliveryError) {

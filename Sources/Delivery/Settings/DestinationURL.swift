@@ -15,7 +15,7 @@ package struct DestinationURL: Sendable, Hashable {
     /// 1 to 65535; 0 for `http+unix`.
     package let port: UInt16
     /// The path and the query, beginning with `/`.
-    package let path: String
+    package private(set) var path: String
 
     /// Takes a URL apart; throws `url` where it is none that can be used.
     package init(_ text: String) throws(DeliveryError) {
@@ -34,9 +34,9 @@ package struct DestinationURL: Sendable, Hashable {
         self.scheme = scheme
         path = rest[end...].hasPrefix("/") ? String(rest[end...]) : "/" + rest[end...]
         if scheme == .unix {
-            guard let socket = Self.percentDecoded(authority), socket.hasPrefix("/"), socket.utf8.count <= 107 else {
-                throw refusal
-            }
+            guard let path = percentDecoded(authority.utf8), path.first == UInt8(ascii: "/"), path.count <= 107,
+                !path.contains(0), let socket = String(validating: path, as: UTF8.self)
+            else { throw refusal }
             host = socket
             port = 0
         } else {
@@ -59,6 +59,16 @@ package struct DestinationURL: Sendable, Hashable {
         }
     }
 
+    /// The same with a segment at the end of its path, in place of one of these that may stand there.
+    func appending(_ segment: String, insteadOf others: [String]) -> DestinationURL {
+        let (whole, query) = path.firstIndex(of: "?").map { (path[..<$0], path[$0...]) } ?? (path[...], "")
+        var segments = whole.split(separator: "/")
+        if let last = segments.last, others.contains(String(last)) { segments.removeLast() }
+        var result = self
+        result.path = (segments + [Substring(segment)]).map { "/" + $0 }.joined() + query
+        return result
+    }
+
     private static func hostAndPort(_ authority: Substring, _ standard: UInt16) -> (String, UInt16)? {
         var host = authority
         var tail: Substring = ""
@@ -79,20 +89,5 @@ package struct DestinationURL: Sendable, Hashable {
         guard !tail.isEmpty else { return (host.lowercased(), standard) }
         guard tail.hasPrefix(":"), let port = UInt16(tail.dropFirst()), port > 0 else { return nil }
         return (host.lowercased(), port)
-    }
-
-    private static func percentDecoded(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard rest.count >= 2, let value = Hexadecimal.value(rest.prefix(2)), value > 0 else { return nil }
-            bytes.append(UInt8(value))
-            rest = rest.dropFirst(2)
-        }
-        return String(validating: bytes, as: UTF8.self)
     }
 }

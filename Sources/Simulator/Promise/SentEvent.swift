@@ -20,6 +20,16 @@ struct SentEvent {
         type = value["network_connection_type"]?.string
     }
 
+    /// An event that was posted as plain JSON, in the envelope of a CloudEvent.
+    private init?(cloudEvent value: JSONValue) {
+        guard let number = value["data"]?["n"]?.integer, value["specversion"]?.string == "1.0" else { return nil }
+        self.number = Int(number)
+        id = value["id"]?.string
+        isQueued = value["wasqueued"]?.string == "true"
+        reason = value["queuereason"]?.string
+        type = value["networktype"]?.string
+    }
+
     /// The number that an event was posted with.
     static func number(_ event: [UInt8]) -> Int? {
         (try? JSONValue(parsing: event))?["n"]?.integer.map { Int($0) }
@@ -27,15 +37,21 @@ struct SentEvent {
 
     /// The events of a body; nil where it is not laid out as its format says.
     static func events(in body: [UInt8], _ format: DestinationSettings.Format) -> [SentEvent]? {
+        let whole = try? JSONValue(parsing: body)
         let values: [JSONValue?] =
             switch format {
-            case .json: (try? JSONValue(parsing: body))?.array ?? [nil]
-            case .object: [try? JSONValue(parsing: body)]
+            case .json: whole?.array ?? [nil]
+            case .object, .cloudevents: [whole]
             case .ndjson:
                 body.last == UInt8(ascii: "\n")
                     ? body.split(separator: UInt8(ascii: "\n")).map { try? JSONValue(parsing: Array($0)) } : [nil]
+            case .tealium:
+                whole?["events"]?.array?.map { .object((whole?["shared"]?.members ?? []) + ($0.members ?? [])) }
+                    ?? [whole]
             }
-        let events = values.compactMap { $0.flatMap { SentEvent($0) } }
+        let events = values.compactMap { value in
+            value.flatMap { format == .cloudevents ? SentEvent(cloudEvent: $0) : SentEvent($0) }
+        }
         return events.count == values.count ? events : nil
     }
 }

@@ -320,7 +320,7 @@ extension NoticeKind {
             action: "Mend the lines named before this one, then reload again."
         ),
         .fileUnreadable: NoticeEntry(
-            priority: .error, distinguishedBy: [.file],
+            priority: .error, distinguishedBy: [.file, .detail],
             text: "@UPLINK_FILE@, named by @UPLINK_SETTING@, cannot be used: @UPLINK_DETAIL@",
             meaning: """
                 A token or certificate could not be read. What needs it waits; it is read again at the next try.

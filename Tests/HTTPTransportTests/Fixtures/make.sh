@@ -17,6 +17,7 @@ authority authority "Test Authority"
 authority stranger "Another Authority"
 name=server
 server server collector.test "DNS:collector.test,DNS:localhost,IP:127.0.0.1" -set_serial 1 -days 36500
+openssl ec -in server.key -aes128 -passout pass:secret -out encrypted.key
 # `openssl x509` signs no dates of the past; `openssl ca` does.
 name=expired
 openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout expired.key -out expired.csr -subj "/CN=collector.test"
