@@ -126,7 +126,7 @@ install:
 	install -d "$$to/lib/systemd/catalog"
 	sed 's,file:/usr/,file:$(PREFIX)/,' systemd/uplinkd.catalog > "$$to/lib/systemd/catalog/uplinkd.catalog"
 	chmod 644 "$$to/lib/systemd/catalog/uplinkd.catalog"
-	install -D -m 644 -t "$$to/share/doc/uplinkd" README.md Documentation/queue-format.md
+	install -D -m 644 -t "$$to/share/doc/uplinkd" README.md Documentation/queue-format.md Documentation/control.md
 	install -D -m 644 -t "$$to/share/doc/uplinkd/examples" Config/uplinkd.conf Config/examples/*.conf
 	if [[ -e "$$etc/uplinkd.conf" ]]; then
 	    echo "$$etc/uplinkd.conf is kept; the new default is in $$to/share/doc/uplinkd/examples"

@@ -1,3 +1,4 @@
+internal import Gates
 package import Time
 
 /// How a destination refused an event for good.
@@ -33,6 +34,32 @@ extension Queue {
                 status: refusal.status, attempts: refusal.attempts, at: wall, detail: refusal.detail)
         ])
         return true
+    }
+
+    /// The first dead letter of a destination that is to be sent again; nil where there is none.
+    ///
+    /// One that is damaged is a letter as before.
+    ///
+    /// - Throws: `failed` where the disk gives an error.
+    package func nextRetried(of destination: String) throws(QueueError) -> Chunk? {
+        let keys = deadLetters.keys.filter { $0.destination == destination }
+        while let name = keys.compactMap({ deadLetters.names(of: $0) { $1 == .retried }.min() }).min() {
+            do throws(QueueError) {
+                guard let letter = try deadLetters.read(name) else { return nil }
+                let record = Chunk.Record(
+                    sequence: name.sequence, range: 0..<letter.event.count, acceptedAt: letter.acceptedAt, context: 0)
+                return Chunk(
+                    log: name.log, epoch: letter.id.epoch, sequences: name.sequence...name.sequence,
+                    bytes: letter.event, records: [record],
+                    contexts: [.closed(.destination, of: destination)])
+            } catch {
+                guard case .damagedLetter = error else { throw error }
+                remember(error)
+                try deadLetters.rename(name, from: .retry, to: .letter)
+                deadLetters.set(name, to: .waiting)
+            }
+        }
+        return nil
     }
 
     private func refused(

@@ -56,7 +56,9 @@ private struct Driver {
         case 13: losePath()
         case 14, 15: check()
         case 16: scene.tell(.timer)
-        case 17: operate([.pause, .resume, .resume, .flush].randomElement(using: &random) ?? .flush)
+        case 17:
+            let all: [DeliveryEvent] = [.pause(until: scene.now + .seconds(20)), .resume, .reloaded, .flush]
+            operate(all.randomElement(using: &random) ?? .flush)
         case 18: scene.holdsReads.toggle()
         case 19: failRead()
         case 20: damage()

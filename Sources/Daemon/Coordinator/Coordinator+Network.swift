@@ -102,6 +102,10 @@ extension Coordinator {
             effects.append(.settle(destination: name, log, dispositions))
         case .bury(let id, let log, let sequence, let refusal):
             effects.append(.bury(destination: name, id: id, log, sequence: sequence, refusal))
+        case .readLetter(let id): effects.append(.readLetter(destination: name, id: id))
+        case .resolve(let log, let sequence):
+            effects.append(.resolveLetter(DeadLetterName(destination: name, log: log, sequence: sequence)))
+        case .readToken: effects.append(.readToken(destination: name))
         case .proved(let address): feed(index, .proved(by: address), at: now)
         case .failed(let reason, let detail): feed(index, .failed(reason, detail), at: now)
         case .portal(let detail): feed(index, .portal(detail), at: now)

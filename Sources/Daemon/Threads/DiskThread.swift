@@ -12,6 +12,7 @@ final class DiskThread {
     private static let snapshotInterval = Duration.milliseconds(100)
 
     let queue: Queue
+    private var desk: LetterDesk
     private let requests: BlockingMailbox<DiskRequest>
     let replies: Mailbox<DiskReply>
     private let pulse: DiskPulse
@@ -50,6 +51,7 @@ final class DiskThread {
         _ queue: Queue, _ requests: BlockingMailbox<DiskRequest>, _ replies: Mailbox<DiskReply>, _ pulse: DiskPulse
     ) {
         self.queue = queue
+        desk = LetterDesk(queue)
         self.requests = requests
         self.replies = replies
         self.pulse = pulse
@@ -138,8 +140,14 @@ final class DiskThread {
             queue.settle(destination: destination, log: log, dispositions)
             snapshotIsDue = true
         case .bury(let destination, let id, let log, let sequence, let refusal):
-            let outcome = bury(sequence, of: log, for: destination, refusal)
+            let outcome = desk.bury(sequence, of: log, for: destination, refusal, at: Clock.wall)
             replies.post(.buried(destination: destination, id: id, outcome))
+        case .letter(let destination, let id):
+            replies.post(.letter(destination: destination, id: id, desk.next(of: destination)))
+        case .resolve(let name):
+            desk.resolve(name)
+            snapshotIsDue = true
+        case .order(let number, let order): replies.post(.carriedOut(number: number, carryOut(order)))
         case .destinations(let names):
             queue.use(destinations: names)
             replies.post(.destinations(queue.snapshot))

@@ -12,6 +12,8 @@ struct Batch: Sendable {
     /// How many events it carries.
     let events: Int
     let body: [UInt8]
+    /// True where its event is a dead letter that is sent again.
+    var isLetter = false
     /// True where one of its events carries no mark.
     let hasUnmarked: Bool
     /// How often it was sent.

@@ -16,6 +16,12 @@ package enum DeliveryEffect: Sendable {
     /// Keep an event of a log, which its destination refused, as a dead letter; answered by
     /// `DeliveryEvent.buried`.
     case bury(id: UInt64, LogName, sequence: UInt64, EventRefusal)
+    /// Read the next dead letter that is to be sent again; answered by `DeliveryEvent.letter`.
+    case readLetter(id: UInt64)
+    /// A dead letter that was sent again is delivered.
+    case resolve(LogName, sequence: UInt64)
+    /// Read the token anew; answered by `DeliveryEvent.token`.
+    case readToken
     /// To reachability: the destination itself answered, at this address where it is known.
     case proved(by: IPAddress?)
     /// To reachability: no answer came.

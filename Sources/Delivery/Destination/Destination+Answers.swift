@@ -51,7 +51,8 @@ extension Destination {
         _ answer: TransportAnswer, _ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]
     ) {
         let isOurs = requests.isFromDestination(answer)
-        let verdict = AnswerTable.verdict(status: answer.status, isFromDestination: isOurs)
+        let isRefusal = (200...299).contains(answer.status) && settings.format.layout.isRefusal(answer)
+        let verdict = AnswerTable.verdict(status: isRefusal ? 400 : answer.status, isFromDestination: isOurs)
         switch verdict {
         case .delivered, .bisect, .halve: break
         default: setBack(place)
@@ -70,7 +71,7 @@ extension Destination {
             throttle(answer, at: now, &effects)
         case .bisect: refused(answer, place, at: now, &effects)
         case .halve: tooLong(answer, place, at: now, &effects)
-        case .reauthorise: hold(answer, .unauthorized, at: now, &effects)
+        case .reauthorise: unauthorised(answer, at: now, &effects)
         case .hold(let reason): hold(answer, reason, at: now, &effects)
         }
     }
@@ -122,7 +123,7 @@ extension Destination {
         begin(Wait(cause: .throttled, until: until), at: now, &effects)
     }
 
-    private mutating func hold(
+    mutating func hold(
         _ answer: TransportAnswer, _ reason: StateReason, at now: Instant, _ effects: inout [DeliveryEffect]
     ) {
         record(answer, at: now)
@@ -145,7 +146,7 @@ extension Destination {
         begin(Wait(cause: .held(reason), until: now + holds.next(&random)), at: now, &effects)
     }
 
-    private mutating func begin(_ wait: Wait, at now: Instant, _ effects: inout [DeliveryEffect]) {
+    mutating func begin(_ wait: Wait, at now: Instant, _ effects: inout [DeliveryEffect]) {
         self.wait = wait
         run = nil
         set(.destination, closed: true, at: now, &effects)

@@ -37,7 +37,7 @@ extension Destination {
         guard let wait else { return true }
         switch wait.cause {
         case .unanswered: return true
-        case .throttled: return wait.until <= now
+        case .throttled, .reauthorising: return wait.until <= now
         case .held: return wait.until <= now || wait.isOnNewPath
         }
     }

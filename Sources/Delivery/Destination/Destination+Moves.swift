@@ -13,7 +13,7 @@ extension Destination {
         backlogs[index].settle(through: move.low - 1)
         for place in places.indices {
             if places[place].prepared?.log == move.log { places[place].prepared = nil }
-            guard move.kind == .purged, let batch = places[place].batch, batch.log == move.log,
+            guard move.kind == .purged, let batch = places[place].batch, batch.log == move.log, !batch.isLetter,
                 batch.sequences.lowerBound < move.low
             else { continue }
             if let request = places[place].request { cancel(request, &effects) }
@@ -34,7 +34,7 @@ extension Destination {
             places[place].aside = nil
         }
         for place in places.indices where places[place].isFree {
-            guard let batch = places[place].batch,
+            guard let batch = places[place].batch, !batch.isLetter,
                 backlogs.contains(where: { $0.log == batch.log && $0.low > batch.sequences.upperBound })
             else { continue }
             places[place].batch = nil

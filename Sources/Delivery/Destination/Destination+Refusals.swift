@@ -84,6 +84,7 @@ extension Destination {
 
     private mutating func settleAsDead(_ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]) {
         guard var batch = places[place].batch else { return }
+        guard !batch.isLetter else { return places[place].batch = nil }
         batch.dispositions = batch.dispositions.reduce(into: []) { all, run in
             all.extend(run.kind == .delivered ? .dead : run.kind, run.sequences)
         }
@@ -122,8 +123,10 @@ extension Destination {
     private mutating func refusedAlone(
         _ batch: Batch, _ answer: TransportAnswer, _ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]
     ) {
-        refusedInRow += 1
         let refusal = EventRefusal(status: answer.status, attempts: batch.attempts, detail: answer.body)
+        // A letter was an exception before.
+        guard !batch.isLetter else { return bury(batch, refusal, place, isOfAside: false, &effects) }
+        refusedInRow += 1
         if refusedInRow < Self.exceptions {
             bury(batch, refusal, place, isOfAside: false, &effects)
         } else if wait?.cause == .held(.refusing), backlogs.contains(where: { $0.log == batch.log && $0.hasUnformed }) {

@@ -65,6 +65,8 @@ struct Wait: Sendable {
     enum Cause: Equatable, Sendable {
         case throttled
         case held(StateReason)
+        /// The token was refused and is read anew.
+        case reauthorising
         /// No answer, where checks are turned off.
         case unanswered
     }

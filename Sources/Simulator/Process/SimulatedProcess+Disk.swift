@@ -10,7 +10,10 @@ enum DiskWork {
     case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
     case settle(destination: String, LogName, [Disposition])
     case bury(destination: String, id: UInt64, LogName, sequence: UInt64, EventRefusal)
+    case letter(destination: String, id: UInt64)
+    case resolve(DeadLetterName)
     case drop(destination: String)
+    case retry(destination: String)
     case stop
 }
 
@@ -68,24 +71,23 @@ extension SimulatedProcess {
             world.promise.cursorMoved(destination, log, queue, at: world.now)
         case .bury(let destination, let id, let log, let sequence, let refusal):
             world.promise.buries(sequence, of: log, for: destination)
-            let outcome = bury(sequence, of: log, for: destination, refusal)
+            let outcome = desk.bury(sequence, of: log, for: destination, refusal, at: world.wall)
             guard !world.disk.hasCrashed else { return }
             reply(.buried(destination: destination, id: id, outcome))
+        case .letter(let destination, let id):
+            let found = desk.next(of: destination)
+            guard !world.disk.hasCrashed else { return }
+            reply(.letter(destination: destination, read: id, found))
+        case .resolve(let name): desk.resolve(name)
+        case .retry(let destination):
+            _ = try? queue.retry(queue.deadLetters(of: destination, limit: 3).map(\.name))
+            guard !world.disk.hasCrashed else { return }
+            reply(.lettersChanged)
         case .drop(let destination):
             _ = try? queue.drop(queue.deadLetters(of: destination, limit: 4).map(\.name))
         case .stop:
             queue.close()
             world.leave()
-        }
-    }
-
-    private func bury(
-        _ sequence: UInt64, of log: LogName, for destination: String, _ refusal: EventRefusal
-    ) -> BurialOutcome {
-        do throws(QueueError) {
-            return try queue.bury(sequence, of: log, for: destination, refusal, at: world.wall) ? .kept : .gone
-        } catch {
-            return BurialOutcome(error)
         }
     }
 

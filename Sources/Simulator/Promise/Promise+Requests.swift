@@ -90,7 +90,14 @@ extension Promise {
             require(post.log == log, "a batch to \(name) of two logs")
             require(event.id == id.text.text, "\(event.number) goes to \(name) as \(event.id ?? "nothing")")
             require(event.type == post.type, "\(event.number) was accepted on \(post.type), not \(event.type ?? "-")")
-            let isDue = id.sequence == next || id.sequence > next && mayBeLeftOut(log, next...(id.sequence - 1), name)
+            // The event behind one that was refused alone tells whether all are.
+            let isDue =
+                id.sequence == next
+                || id.sequence > next
+                    && (next..<id.sequence).allSatisfy { sequence in
+                        mayBeLeftOut(log, sequence...sequence, name)
+                            || numbers[log]?[sequence].map(track.refusedAlone.contains) ?? false
+                    }
             require(isDue, "\(name), \(log.text): number \(id.sequence) is sent where \(next) is due")
             next = id.sequence + 1
         }

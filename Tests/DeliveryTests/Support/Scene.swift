@@ -50,6 +50,12 @@ struct Scene {
     var burials: [(id: UInt64, letter: Letter)] = []
     /// Dead letters, in the order in which they were kept.
     var letters: [Letter] = []
+    /// Dead letters that are to be sent again.
+    var retried: [(log: LogName, sequence: UInt64)] = []
+    var letterReads: [UInt64] = []
+    /// Those that were delivered.
+    var resolved: [(log: LogName, sequence: UInt64)] = []
+    var tokenReads = 0
     var flights: [Flight] = []
     var settled: [LogName: UInt64] = [:]
     var ledgers: [LogName: Ledger] = [:]
@@ -163,9 +169,17 @@ struct Scene {
             let read = reads.removeFirst()
             tell(.chunk(read: read.id, chunk(read.log, from: read.from, limit: read.limit)))
         }
+        while !letterReads.isEmpty {
+            let id = letterReads.removeFirst()
+            let next = retried.first { one in !resolved.contains { $0 == one } }
+            tell(.letter(read: id, next.map { .letter(letter($0.log, $0.sequence)) } ?? .none))
+        }
         while !burials.isEmpty {
             let burial = burials.removeFirst()
-            if case .kept = burialOutcome { letters.append(burial.letter) }
+            if case .kept = burialOutcome {
+                letters.append(burial.letter)
+                retried.removeAll { $0 == (burial.letter.log, burial.letter.sequence) }
+            }
             tell(.buried(id: burial.id, burialOutcome))
         }
     }
@@ -193,6 +207,14 @@ struct Scene {
             contexts: Array(contexts[Int(from) - 1..<Int(last)]), disposed: disposed)
     }
 
+    private func letter(_ log: LogName, _ sequence: UInt64) -> Chunk {
+        let event = Array("{\"lane\":\"\(log.text)\",\"number\":\(sequence)}".utf8)
+        let record = Chunk.Record(sequence: sequence, range: 0..<event.count, acceptedAt: nil, context: 0)
+        return Chunk(
+            log: log, epoch: 0xE, sequences: sequence...sequence, bytes: event, records: [record],
+            contexts: [.closed(.destination, of: "main")])
+    }
+
     private mutating func take(_ effect: DeliveryEffect) {
         switch effect {
         case .read(let id, let log, let from, let limit): reads.append((id, log, from, limit))
@@ -203,6 +225,9 @@ struct Scene {
         case .settle(let log, let dispositions): settle(log, dispositions)
         case .bury(let id, let log, let sequence, let refusal):
             burials.append((id, Letter(log: log, sequence: sequence, refusal: refusal)))
+        case .readLetter(let id): letterReads.append(id)
+        case .resolve(let log, let sequence): resolved.append((log, sequence))
+        case .readToken: tokenReads += 1
         case .proved: proofs += 1
         case .failed(let reason, _):
             failures.append(reason)
