@@ -8,6 +8,8 @@ package protocol ControlDelegate: AnyObject {
     var isReady: Bool { get }
     /// Tries a destination at once; false where there is none of that name.
     func flush(destination: String) -> Bool
+    /// Carries out an order and calls `done` once, now or later, on the loop's thread.
+    func carryOut(_ order: OperatorOrder, _ done: @escaping (OperatorAnswer) -> Void)
     /// Reads the configuration anew and calls `done` once, now or later, on the loop's thread.
     func reload(_ done: @escaping (ReloadVerdict) -> Void)
 }

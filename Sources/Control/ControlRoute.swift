@@ -10,6 +10,12 @@ enum ControlRoute: Equatable {
     case ready
     case reload
     case flush(destination: String)
+    /// An order to a destination: `pause`, `resume`, `forget`, `rename`.
+    case order(destination: String, String)
+    /// Dead letters, or those of one event.
+    case letters(id: String?)
+    case retry
+    case drop
 
     /// The route of a path; nil where there is none.
     init?(path: String) {
@@ -19,20 +25,28 @@ enum ControlRoute: Equatable {
         case "/livez": self = .live
         case "/readyz": self = .ready
         case "/v1/reload": self = .reload
+        case "/v1/dead": self = .letters(id: nil)
+        case "/v1/dead/retry": self = .retry
+        case "/v1/dead/drop": self = .drop
         default:
             let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count == 5, parts[0].isEmpty, parts[1] == "v1", parts[2] == "destinations",
-                parts[4] == "flush", !parts[3].isEmpty
-            else { return nil }
-            self = .flush(destination: String(parts[3]))
+            guard parts.count >= 4, parts[0].isEmpty, parts[1] == "v1", !parts[3].isEmpty else { return nil }
+            let words = ["pause", "resume", "forget", "rename"]
+            switch (parts[2], parts.count) {
+            case ("dead", 4): self = .letters(id: String(parts[3]))
+            case ("destinations", 5) where parts[4] == "flush": self = .flush(destination: String(parts[3]))
+            case ("destinations", 5) where words.contains(String(parts[4])):
+                self = .order(destination: String(parts[3]), String(parts[4]))
+            default: return nil
+            }
         }
     }
 
     /// The methods it takes.
     var methods: [String] {
         switch self {
-        case .status, .metrics, .live, .ready: ["GET", "HEAD"]
-        case .reload, .flush: ["POST"]
+        case .status, .metrics, .live, .ready, .letters: ["GET", "HEAD"]
+        case .reload, .flush, .order, .retry, .drop: ["POST"]
         }
     }
 
@@ -62,6 +76,26 @@ enum ControlRoute: Equatable {
             writer.member("destination", name)
             writer.endObject()
             exchange.answer(.json(202, writer.bytes))
+        case .order, .letters, .retry, .drop: carryOut(route, exchange, delegate)
+        }
+    }
+
+    private static func carryOut(_ route: ControlRoute, _ exchange: HTTPExchange, _ delegate: any ControlDelegate) {
+        do throws(OrderError) {
+            let order: OperatorOrder? =
+                switch route {
+                case .order(let destination, let word): try .to(destination, word, exchange)
+                case .letters(let id): try .letters(exchange, id: id)
+                case .retry: .retry(try OperatorOrder.selection(exchange))
+                case .drop: .drop(try OperatorOrder.selection(exchange))
+                default: nil
+                }
+            guard let order else { return exchange.answer(notFound) }
+            delegate.carryOut(order) { exchange.answer($0.response) }
+        } catch {
+            exchange.answer(
+                ProblemDetails(status: 422, type: "bad-order", title: "Not understood", detail: error.detail)
+                    .response())
         }
     }
 

@@ -3,7 +3,7 @@ package import HTTPServer
 package import Posix
 package import Reactor
 
-/// The control socket: `/v1/status`, `/metrics`, `/livez`, `/readyz`, flush and reload.
+/// The control socket: `/v1/status`, `/metrics`, `/livez`, `/readyz`, reload, and the orders of operators.
 package final class ControlServer {
     private let server: HTTPServer
 

@@ -6,9 +6,9 @@ internal import Reachability
 /// Cuts batches from what was read of a log and renders their bodies.
 struct BatchForming: Sendable {
     /// The most events in a batch.
-    let maximumEvents: Int
+    var maximumEvents: Int
     /// The most bytes in a body; an event that alone is longer goes alone.
-    let maximumBytes: Int
+    var maximumBytes: Int
     private let destination: String
     private let format: any BodyFormat
     private var enrichment: Enrichment

@@ -6,6 +6,9 @@ package struct OutgoingRequest: Sendable {
         case post = "POST"
     }
 
+    /// Shorter bodies, in bytes, are not worth compressing.
+    package static let compressionMinimum = 1_024
+
     /// Names the request in its outcome and to cancel it; unique while the process lives.
     package let id: UInt64
     /// The destination's name.

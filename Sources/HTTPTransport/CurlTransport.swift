@@ -14,8 +14,6 @@ internal import Time
 package final class CurlTransport: Transport {
     /// So many requests at once: two for each of 16 destinations, and two more.
     package static let transferLimit = 34
-    /// Shorter bodies are not compressed.
-    package static let compressionMinimum = 1_024
 
     private enum Stage {
         case failing
@@ -68,7 +66,7 @@ package final class CurlTransport: Transport {
         if request.url.scheme == .https, credentials[request.destination] == nil {
             return fail(request, .tls, "the certificates are not there")
         }
-        guard let level = request.gzipLevel, request.body.count >= Self.compressionMinimum else {
+        guard let level = request.gzipLevel, request.body.count >= OutgoingRequest.compressionMinimum else {
             return start(request, body: request.body, isCompressed: false, addresses)
         }
         stages[request.id] = .compressing

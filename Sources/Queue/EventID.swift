@@ -12,6 +12,14 @@ package struct EventID: Hashable, Sendable {
         self.sequence = sequence
     }
 
+    /// Reads what `text` wrote; nil where it is anything else.
+    package init?(text: [UInt8]) {
+        guard text.count > 17, text[16] == UInt8(ascii: "-"), let epoch = Hexadecimal.value(text.prefix(16)),
+            let sequence = UInt64(Array(text.dropFirst(17)).text)
+        else { return nil }
+        self.init(epoch: epoch, sequence: sequence)
+    }
+
     /// Its text, 18 to 37 bytes.
     package var text: [UInt8] {
         var text = Hexadecimal.digits(epoch)

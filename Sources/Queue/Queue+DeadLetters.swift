@@ -34,6 +34,27 @@ extension Queue {
         return wanted.map { ListedLetter(name: $0, isRetried: deadLetters.stage(of: $0) == .retried) }
     }
 
+    /// True for a dead letter that is to be sent again.
+    package func isRetried(_ name: DeadLetterName) -> Bool { deadLetters.stage(of: name) == .retried }
+
+    /// The dead letters of some events, of a destination or of all, in order.
+    ///
+    /// - Throws: `failed`.
+    package func deadLetters(
+        ofEvents ids: Set<EventID>, destination: String?
+    ) throws(QueueError) -> [DeadLetterName] {
+        let numbers = Set(ids.map(\.sequence))
+        var found: [DeadLetterName] = []
+        for letter in deadLetters(of: destination, limit: .max) where numbers.contains(letter.name.sequence) {
+            do throws(QueueError) {
+                if let id = try deadLetters.read(letter.name)?.id, ids.contains(id) { found.append(letter.name) }
+            } catch {
+                guard case .damagedLetter = error else { throw error }
+            }
+        }
+        return found
+    }
+
     /// Reads a dead letter; nil where there is none.
     ///
     /// - Throws: `damagedLetter`, which leaves it where it is, counted as dead; `failed`.

@@ -129,9 +129,13 @@ extension Queue {
     /// Bytes by which a log may make the queue grow as far as `MaxSize` goes; negative where it is beyond its limit.
     ///
     /// Dead letters do not count against the share of a log, so that they keep nothing out below nine tenths of
-    /// `MaxSize`; above that they and events have the same room, and who comes first takes it (rules 13 and 15).
+    /// `MaxSize`; above that they and events have the same room, and who comes first takes it (rules 13 and 15), but
+    /// for what the first letters need: a full queue that cannot set a refused event apart would stay full.
     private func roomBelowLimit(of log: LogName) -> Int {
-        min(Int(clamping: limit(of: log)) - Int(clamping: bytesOnDisk) + deadLetters.bytes, roomInAll)
+        let wanted = min(max(24 << 10, options.maximumBytes >> 10), 512 << 10)
+        let reserved = max(0, Int(clamping: wanted) - deadLetters.bytes)
+        return min(
+            Int(clamping: limit(of: log)) - Int(clamping: bytesOnDisk) + deadLetters.bytes, roomInAll - reserved)
     }
 
     /// How far a log may make the queue grow, in bytes.

@@ -71,7 +71,7 @@ struct MergeTests {
     }
 
     @Test(arguments: [
-        "MaxEventsPerSecond=5", "NetworkTypes=wifi", "Credential=c",
+        "NetworkTypes=wifi"
     ])
     func whatDestinationsDoNotActOnIsRefused(_ line: String) {
         let found = problems("[Destination \"a\"]\nURL=https://a.example/\n" + line)

@@ -42,7 +42,7 @@ struct ArgumentTests {
         (["stauts"], "unknown command 'stauts'; did you mean 'status'?"),
         (["monitor"], "unknown command 'monitor'"),
         (["stat"], "unknown command 'stat'; did you mean 'status'?"),
-        (["re"], "unknown command 're'; did you mean 'reload'?"),
+        (["rel"], "unknown command 'rel'; did you mean 'reload'?"),
         (["s"], "unknown command 's'"),
         (["status", "--chek"], "unknown option '--chek'; did you mean '--check'?"),
         (["status", "--lane", "bulk"], "unknown option '--lane'"),
@@ -69,15 +69,30 @@ struct ArgumentTests {
         let path = "/" + folder.joined(separator: "/") + "/" + file
         let text = try FileSystem.contents(of: path, limit: 1 << 20).text
         for match in text.matches(of: /(?:`|\/| {4})uplinkctl(?: --[a-z]+(?: [A-Z\/][^ ]*)?)* ([a-z]+)/) {
-            #expect(Command.all.contains { $0.name == match.output.1 }, "\(file): \(match.output.0)")
+            let word = match.output.1
+            let isKnown = Command.all.contains { $0.name == word || $0.name.hasPrefix(word + " ") }
+            #expect(isKnown, "\(file): \(match.output.0)")
         }
+    }
+
+    private static let twoWords: [([String], Int32)] = [
+        (["dead"], 2), (["dead", "frob"], 2), (["dead", "show"], 2), (["dead", "retry"], 2),
+        (["dead", "retry", "--all", "1-1"], 2), (["destination", "rename", "a"], 2),
+        (["destination", "rename", "a", "b", "c"], 2), (["ls"], 2), (["pause", "--all"], 2),
+        (["--help", "dead", "drop"], 0),
+    ]
+
+    @Test(arguments: twoWords)
+    func commandsOfTwoWordsAreRead(_ words: [String], status: Int32) {
+        #expect(CapturedConsole().run(words) == status)
     }
 
     @Test func helpNamesEveryCommandAndOptionInEightyColumns() {
         let overview = Help.text(table: Command.all)
         for command in Command.all {
-            #expect(overview.contains("  \(command.shortUsage)  "))
+            #expect(overview.contains("  \(command.synopsis)  "))
             let help = Help.text(of: command)
+            #expect(help.hasPrefix("Usage: uplinkctl \(command.usage)\n"))
             for option in command.options + CommandOption.common { #expect(help.contains("  \(option.usage)  ")) }
             for line in (overview + help).split(separator: "\n") { #expect(line.utf8.count <= 80, "\(line)") }
         }

@@ -4,6 +4,7 @@ import HTTPServer
 import JSON
 import Posix
 import Testing
+import Time
 
 struct ControlServerTests {
     /// Status code, head and body of what `request` is answered, on a connection of its own.
@@ -36,6 +37,74 @@ struct ControlServerTests {
         }
     }
 
+    private func post(_ target: String, _ body: String) -> String {
+        "POST \(target) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+
+    private static let orders: [(String, String, OperatorOrder)] = [
+        ("/v1/destinations/a/pause", "", OperatorOrder.pause(destination: "a", for: nil)),
+        ("/v1/destinations/a/pause", #"{"for":"2h"}"#, .pause(destination: "a", for: .seconds(7_200))),
+        ("/v1/destinations/a/resume", "", .resume(destination: "a")),
+        ("/v1/destinations/a/forget", "", .forget(destination: "a")),
+        ("/v1/destinations/a/rename", #"{"to":"b"}"#, .rename(destination: "a", to: "b")),
+        ("/v1/dead/retry", #"{"all":true}"#, .retry(LetterSelection(ids: nil, destination: nil))),
+        (
+            "/v1/dead/drop", #"{"ids":["1-2"],"destination":"a"}"#,
+            .drop(LetterSelection(ids: ["1-2"], destination: "a"))
+        ),
+    ]
+
+    @Test(arguments: orders)
+    func ordersAreUnderstood(_ target: String, _ body: String, order: OperatorOrder) throws {
+        try withDaemon { (path, told) throws in
+            #expect(try answer(path, post(target, body)).status == 200)
+            #expect(told.with { $0 } == ["\(order)"])
+        }
+    }
+
+    private static let nonsense: [(String, String)] = [
+        ("/v1/destinations/a/pause", #"{"for":"0"}"#), ("/v1/destinations/a/pause", #"{"for":"500d"}"#),
+        ("/v1/destinations/a/pause", "[]"), ("/v1/destinations/a/rename", #"{"to":"A"}"#),
+        ("/v1/destinations/a/rename", ""), ("/v1/dead/drop", ""), ("/v1/dead/drop", #"{"all":false}"#),
+        ("/v1/dead/drop", #"{"ids":["1-1"],"all":true}"#), ("/v1/dead/retry", #"{"ids":[1]}"#),
+    ]
+
+    @Test(arguments: nonsense)
+    func ordersThatAreNotUnderstoodDoNothing(_ target: String, _ body: String) throws {
+        try withDaemon { (path, told) throws in
+            #expect(try answer(path, post(target, body)).status == 422)
+            #expect(told.with { $0 }.isEmpty)
+        }
+    }
+
+    @Test func deadLettersAreShownWithTheirEventWhereOneIsAskedFor() throws {
+        let letter = DeadLetterReport(
+            id: "1-2", destination: "a", log: "normal", status: 400, detail: "no \u{1B}", attempts: 3,
+            at: WallTime(milliseconds: 0), acceptedAt: nil, isRetried: false, event: Array("{\"n\": 1}".utf8))
+        for withEvents in [false, true] {
+            let script = Script(answer: .letters([letter], next: "a/normal/2", withEvents: withEvents))
+            try withDaemon(script) { (path, told) throws in
+                let body = try answer(path, get(withEvents ? "/v1/dead/1-2" : "/v1/dead?destination=a")).body
+                let value = try JSONValue(parsing: Array(body.utf8))
+                #expect(value["next"]?.string == "a/normal/2")
+                #expect(value["dead"]?.array?[0]["detail"]?.string == "no \u{1B}")
+                #expect(body.contains(#""event":{"n": 1}"#) == withEvents)
+                #expect(told.with { $0.count } == 1)
+            }
+        }
+    }
+
+    private static let answers: [(OperatorAnswer, Int)] = [
+        (OperatorAnswer.unknown("x"), 404), (.conflict("x"), 409), (.failed("x"), 503), (.count(3), 200),
+    ]
+
+    @Test(arguments: answers)
+    func answersHaveTheirStatus(_ given: OperatorAnswer, status: Int) throws {
+        try withDaemon(Script(answer: given)) { (path, _) throws in
+            #expect(try answer(path, post("/v1/dead/drop", #"{"all":true}"#)).status == status)
+        }
+    }
+
     @Test func healthIsToldByStatus() throws {
         try withDaemon { (path, _) throws in
             #expect(try answer(path, get("/livez")).status == 200)
@@ -52,7 +121,7 @@ struct ControlServerTests {
 
     @Test(arguments: [
         ("/", 404), ("/v1/status/", 404), ("/v1/destinations/collector", 404), ("/v1/destinations//flush", 404),
-        ("/v1/destinations/collector/pause", 404), ("/v1/watch", 404), ("//metrics", 404),
+        ("/v1/destinations/collector/frob", 404), ("/v1/watch", 404), ("//metrics", 404),
     ])
     func whatIsNotOfferedIsNotFound(_ target: String, _ status: Int) throws {
         try withDaemon { (path, _) throws in

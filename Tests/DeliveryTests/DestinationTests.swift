@@ -270,7 +270,7 @@ struct DestinationTests {
     @Test func aPauseMarksWhatItKeeps() throws {
         var scene = try online()
         scene.accept(2)
-        scene.tell(.pause)
+        scene.tell(.pause(until: nil))
         scene.accept(25)
         scene.answer(200)
         #expect(scene.flights.isEmpty && scene.destination.status.isPaused)

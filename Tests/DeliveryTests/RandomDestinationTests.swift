@@ -56,7 +56,9 @@ private struct Driver {
         case 13: losePath()
         case 14, 15: check()
         case 16: scene.tell(.timer)
-        case 17: operate([.pause, .resume, .resume, .flush].randomElement(using: &random) ?? .flush)
+        case 17:
+            let all: [DeliveryEvent] = [.pause(until: scene.now + .seconds(20)), .resume, .reloaded, .flush]
+            operate(all.randomElement(using: &random) ?? .flush)
         case 18: scene.holdsReads.toggle()
         case 19: failRead()
         case 20: damage()
@@ -89,7 +91,7 @@ private struct Driver {
             scene.answer([503, 429, 500].randomElement(using: &random) ?? 503, at: index)
         case 2:
             hadTrouble = true
-            scene.answer([404, 401, 400, 302, 511].randomElement(using: &random) ?? 404, at: index)
+            scene.answer([404, 401, 400, 413, 415, 422, 302, 511].randomElement(using: &random) ?? 404, at: index)
         default: scene.answer(200, at: index)
         }
     }
@@ -158,6 +160,7 @@ private struct Driver {
             #expect(known == flight.request.body, "seed \(seed): another body under the same batch id")
             bodies[id] = known
         }
+        for letter in scene.letters { arrived.insert("\(letter.log) \(letter.sequence)") }
         arrived.formUnion(scene.delivered[verified...].map { "\($0.log) \($0.sequence)" })
         verified = scene.delivered.count
         for lane in lanes {
@@ -188,7 +191,11 @@ private struct Driver {
             let accepted = UInt64(scene.logs[lane]?.count ?? 0)
             #expect(scene.settled[lane] ?? 0 == accepted, "seed \(seed): \(lane)")
             let damaged = (scene.damaged[lane] ?? []).filter { $0 <= accepted }
-            let expected = (1...max(accepted, 1)).filter { $0 <= accepted && !damaged.contains($0) }
+            let dead = scene.letters.filter { $0.log == lane }.map(\.sequence)
+            #expect(UInt64(dead.count) == scene.ledgers[lane]?.dead ?? 0, "seed \(seed): a letter for each dead event")
+            let expected = (1...max(accepted, 1)).filter {
+                $0 <= accepted && !damaged.contains($0) && !dead.contains($0)
+            }
             let got = scene.delivered.filter { $0.log == lane }
             #expect(got.map(\.sequence) == Array(expected), "seed \(seed): \(lane), each once, in order")
             for event in got where mustBeMarked[lane]?.contains(event.sequence) ?? false {

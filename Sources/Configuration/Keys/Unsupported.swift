@@ -15,8 +15,6 @@ struct Unsupported: Sendable {
     static let table = [
         Unsupported("Consent", "Default"),
         Unsupported("Consent", "State"),
-        Unsupported("Destination", "Credential"),
-        Unsupported("Destination", "MaxEventsPerSecond"),
         Unsupported("Destination", "NetworkTypes"),
     ]
 }

@@ -21,23 +21,28 @@ struct CommandOption: Sendable {
 
 /// A command: one row of the table that parsing and help are made from.
 struct Command: Sendable {
+    /// One word, or two: `dead ls`.
     let name: String
-    /// What follows its name in help, besides options: `[FILE|-]`.
+    /// What follows its name in help, besides options: `FILE|-`; in brackets unless `leastOperands` is above 0.
     let operand: String?
+    var leastOperands = 0
+    var mostOperands = 1
     let options: [CommandOption]
     let summary: String
     /// What else help says.
     let details: String
     let run: @Sendable (Invocation, Console) -> ExitStatus
 
-    /// `status [--check]`.
-    var usage: String { usage(options.map { "[\($0.usage)]" }) }
+    /// `send [FILE|-]`.
+    var synopsis: String {
+        ([name] + (operand.map { [leastOperands > 0 ? $0 : "[\($0)]"] } ?? [])).joined(separator: " ")
+    }
 
-    /// The same in a list of all: `send [OPTION]... [FILE|-]`.
-    var shortUsage: String { options.count > 1 ? usage(["[OPTION]..."]) : usage }
-
-    private func usage(_ options: [String]) -> String {
-        ([name] + options + (operand.map { ["[\($0)]"] } ?? [])).joined(separator: " ")
+    /// `send [--lane LANE] [FILE|-]`.
+    var usage: String {
+        let words = [name] + options.map { "[\($0.usage)]" }
+        return (words + [synopsis.dropFirst(name.count + 1)].filter { !$0.isEmpty }.map(String.init))
+            .joined(separator: " ")
     }
 }
 
@@ -45,7 +50,10 @@ struct Command: Sendable {
 struct Invocation {
     /// By name, with dashes; an option without a value has "".
     let options: [String: String]
-    let operand: String?
+    let operands: [String]
+
+    /// The first operand.
+    var operand: String? { operands.first }
 
     /// True where that option was given.
     func has(_ option: String) -> Bool { options[option] != nil }

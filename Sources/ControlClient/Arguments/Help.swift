@@ -9,7 +9,7 @@ enum Help {
         them.
 
         Commands:
-        \(list(table.map { ($0.shortUsage, $0.summary) }))
+        \(list(table.map { ($0.synopsis, $0.summary) }))
         Options:
         \(list(CommandOption.common.map { ($0.usage, $0.summary) }))
         Environment: UPLINKCTL_SOCKET (control socket), UPLINKD_SOCKET (events socket),

@@ -19,18 +19,21 @@ extension Request {
         var words = ArgumentWords(arguments)
         var options: [String: String] = [:]
         var command: Command?
-        var operand: String?
+        var operands: [String] = []
+        var group: String?
         while let word = words.next() {
             guard case .option(let name) = word else {
                 if let known = command {
-                    guard known.operand != nil, operand == nil else {
+                    guard known.operand != nil, operands.count < known.mostOperands else {
                         throw UsageError(message: "\(known.name): one argument too many: '\(word.text)'")
                     }
-                    operand = word.text
+                    operands.append(word.text)
                 } else if word.text == "help" {
                     options["--help"] = ""
+                } else if group == nil, table.contains(where: { $0.name.hasPrefix(word.text + " ") }) {
+                    group = word.text
                 } else {
-                    command = try Self.command(word.text, in: table)
+                    command = try Self.command((group.map { $0 + " " } ?? "") + word.text, in: table)
                 }
                 continue
             }
@@ -48,7 +51,13 @@ extension Request {
             if let other = options.keys.sorted().first(where: { !command.takes($0) }) {
                 throw UsageError(message: "\(command.name) takes no option '\(other)'")
             }
-            self = .run(command, Invocation(options: options, operand: operand))
+            guard operands.count >= command.leastOperands else {
+                throw UsageError(message: "\(command.name) needs \(command.operand ?? "")")
+            }
+            self = .run(command, Invocation(options: options, operands: operands))
+        } else if let group {
+            let known = table.filter { $0.name.hasPrefix(group + " ") }.map(\.name).joined(separator: ", ")
+            throw UsageError(message: "\(group) needs a word more: \(known)")
         } else {
             throw UsageError(message: "no command given; 'uplinkctl --help' lists them")
         }

@@ -2,7 +2,12 @@ internal import JSON
 
 extension Command {
     /// All commands, in the order of help.
-    static var all: [Command] { [status, send, flush, verify, export, reload, collector] }
+    static var all: [Command] {
+        [
+            status, send, flush, pause, resume, deadList, deadShow, deadRetry, deadDrop, destinationForget,
+            destinationRename, verify, export, reload, collector,
+        ]
+    }
 
     static let plainTimeLimit: Duration = .seconds(10)
 }

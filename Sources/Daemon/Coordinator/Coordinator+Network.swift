@@ -100,6 +100,12 @@ extension Coordinator {
         case .cancel(let request): effects.append(.cancel(request: request))
         case .settle(let log, let dispositions):
             effects.append(.settle(destination: name, log, dispositions))
+        case .bury(let id, let log, let sequence, let refusal):
+            effects.append(.bury(destination: name, id: id, log, sequence: sequence, refusal))
+        case .readLetter(let id): effects.append(.readLetter(destination: name, id: id))
+        case .resolve(let log, let sequence):
+            effects.append(.resolveLetter(DeadLetterName(destination: name, log: log, sequence: sequence)))
+        case .readToken: effects.append(.readToken(destination: name))
         case .proved(let address): feed(index, .proved(by: address), at: now)
         case .failed(let reason, let detail): feed(index, .failed(reason, detail), at: now)
         case .portal(let detail): feed(index, .portal(detail), at: now)
@@ -127,12 +133,13 @@ extension Coordinator {
         effects.append(.statusChanged)
         switch notice {
         case .held(let reason, let status, let detail, let location):
-            let text = ["status \(status)", detail, location.map { "Location: \($0)" } ?? ""]
+            let text = [status.map { "status \($0)" } ?? "", detail, location.map { "Location: \($0)" } ?? ""]
             effects.append(
                 .notice(
                     .destinationHeld(
                         name, reason: reason.rawValue,
                         detail: text.filter { !$0.isEmpty }.joined(separator: ", "))))
+        case .buried(let status): effects.append(.notice(.eventRefused(name, status: status)))
         case .throttled(let status, let until):
             effects.append(.notice(.destinationThrottled(name, status: status, retryIn: until - now)))
         case .released: effects.append(.notice(.destinationReleased(name, events: 0)))

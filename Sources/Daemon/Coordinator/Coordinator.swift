@@ -73,6 +73,17 @@ package struct Coordinator {
             for (name, low) in log.lows.sorted(by: { $0.key < $1.key }) {
                 feed(name, .late(LogPosition(log: log.name, low: low, newest: log.last)), at: now)
             }
+        case .buried(let name, let id, let outcome): feed(name, .buried(id: id, outcome), at: now)
+        case .letter(let name, let read, let found): feed(name, .letter(read: read, found), at: now)
+        case .lettersChanged: feedAll(.lettersChanged, at: now)
+        case .token(let name, let token): feed(name, .token(token), at: now)
+        case .pause(let name, let until):
+            feed(name, .pause(until: until), at: now)
+            effects.append(.statusChanged)
+        case .resume(let name):
+            feed(name, .resume, at: now)
+            feed(name, reachability: .wanted, at: now)
+        case .reloaded: feedAll(.reloaded, at: now)
         case .moved(let moves):
             for move in moves { feed(move.destination, .moved(move), at: now) }
         case .cursors(let areDurable): feedAll(.storage(isDurable: areDurable), at: now)

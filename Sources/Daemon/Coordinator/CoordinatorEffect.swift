@@ -12,6 +12,14 @@ package enum CoordinatorEffect: Sendable {
     case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
     /// Move a cursor.
     case settle(destination: String, LogName, [Disposition])
+    /// Keep a refused event as a dead letter; answered by `buried`.
+    case bury(destination: String, id: UInt64, LogName, sequence: UInt64, EventRefusal)
+    /// Read the next dead letter of a destination that is to be sent again; answered by `letter`.
+    case readLetter(destination: String, id: UInt64)
+    /// A dead letter that was sent again is delivered.
+    case resolveLetter(DeadLetterName)
+    /// Read a destination's token anew; answered by `token`.
+    case readToken(destination: String)
     /// Ask the kernel for the way to these addresses; answered by `path`.
     case inquire(destination: String, [IPAddress])
     /// Ask the kernel for a default route; answered by `defaultRoute`.

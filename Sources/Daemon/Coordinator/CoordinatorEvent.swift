@@ -2,6 +2,7 @@ package import Bytes
 package import Delivery
 package import Queue
 package import Reachability
+package import Time
 
 /// What the coordinator is told by the rim.
 package enum CoordinatorEvent: Sendable {
@@ -13,6 +14,14 @@ package enum CoordinatorEvent: Sendable {
     case readFailed(destination: String, read: UInt64)
     /// A log that the start could not read was read.
     case late(LateLog)
+    /// A refused event is set apart, or not.
+    case buried(destination: String, id: UInt64, BurialOutcome)
+    /// What the reading of a dead letter found.
+    case letter(destination: String, read: UInt64, LetterFound)
+    /// Operators had dead letters sent again, or dropped some.
+    case lettersChanged
+    /// A destination's token was read anew; nil where it cannot be read.
+    case token(destination: String, [UInt8]?)
     /// Cursors moved by themselves.
     case moved([CursorMove])
     /// Cursors can, or cannot, be made durable.
@@ -33,6 +42,12 @@ package enum CoordinatorEvent: Sendable {
     case timer
     /// An operator wants a destination tried at once.
     case flush(destination: String)
+    /// An operator stops a destination, for good or until then.
+    case pause(destination: String, until: Instant?)
+    /// An operator lets a destination go on.
+    case resume(destination: String)
+    /// The configuration was read anew; what it leaves as it is is tried again.
+    case reloaded
     /// No more events are taken, nothing more is sent.
     case stop
 }

@@ -60,8 +60,11 @@ extension LoopThread {
         unitsMade = maker.made
         settings = loaded
         applyCredentials()
+        let paused = coordinator.units.filter { $0.delivery.status.isPaused }
         perform(coordinator.replaceUnits(maker.units, at: loop.now))
+        for unit in paused { tell(.pause(destination: unit.name, until: unit.delivery.pausedUntil)) }
         perform(coordinator.use(reachability: ReachabilitySettings(loaded), at: loop.now))
+        tell(.reloaded)
         tellOfRemoved()
         log.log(.reloaded(changes: changes.map { "\($0)" }))
         endReload(

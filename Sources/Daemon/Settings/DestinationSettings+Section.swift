@@ -17,6 +17,7 @@ extension DestinationSettings {
         enrichWith = section.enrichWith.compactMap { Member(rawValue: $0.rawValue) }
         headers = section.headers.map { HeaderField(name: $0.name, value: $0.value) }
         token = reader.token(of: section)
+        maximumEventsPerSecond = section.maximumEventsPerSecond
         connectTimeout = section.connectTimeout
         timeout = section.timeout
         retryMinimum = section.retryMinimum

@@ -53,9 +53,14 @@ struct FileReader {
     private(set) var notices: [Notice] = []
     private var systemTrust: TrustStore?
 
-    /// The token of `TokenFile=`, without the line end.
+    /// The token of `TokenFile=` or `Credential=`, without the line end.
     mutating func token(of section: DestinationSection) -> [UInt8]? {
-        guard let path = section.tokenFile, var token = contents(of: path, limit: 65_536, setting: "TokenFile") else {
+        let folder = Process.environment("CREDENTIALS_DIRECTORY") ?? "$CREDENTIALS_DIRECTORY"
+        let credential = section.credential.map { folder + "/" + $0 }
+        let setting = section.tokenFile == nil ? "Credential" : "TokenFile"
+        guard let path = section.tokenFile ?? credential,
+            var token = contents(of: path, limit: 65_536, setting: setting)
+        else {
             return nil
         }
         while token.last == UInt8(ascii: "\n") || token.last == UInt8(ascii: "\r") { token.removeLast() }

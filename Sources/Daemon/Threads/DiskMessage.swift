@@ -1,4 +1,6 @@
 internal import Configuration
+internal import Control
+internal import Delivery
 internal import HTTPTransport
 internal import Queue
 
@@ -7,6 +9,14 @@ enum DiskRequest: Sendable {
     case commit(ordinal: UInt64, BatchHandover)
     case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
     case settle(destination: String, LogName, [Disposition])
+    /// Keep a refused event as a dead letter.
+    case bury(destination: String, id: UInt64, LogName, sequence: UInt64, EventRefusal)
+    /// Read the next dead letter that is to be sent again.
+    case letter(destination: String, id: UInt64)
+    /// Count a letter that was sent again as delivered.
+    case resolve(DeadLetterName)
+    /// An operator's order; answered by `carriedOut` with the same number.
+    case order(number: UInt64, OperatorOrder)
     /// These are the destinations from now on.
     case destinations([String])
     /// The wall clock was set, or has become synchronised, or is no more.
@@ -24,6 +34,9 @@ enum DiskReply: Sendable {
     case committed(ordinal: UInt64, [CommitOutcome], BatchHandover)
     case chunk(destination: String, id: UInt64, Chunk?)
     case readFailed(destination: String, id: UInt64, QueueError)
+    case buried(destination: String, id: UInt64, BurialOutcome)
+    case letter(destination: String, id: UInt64, LetterFound)
+    case carriedOut(number: UInt64, OperatorAnswer)
     /// Writes or syncs failed, which another try may have made good.
     case failed([QueueError])
     /// A read found damage that no earlier one had.

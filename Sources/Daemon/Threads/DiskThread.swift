@@ -11,14 +11,15 @@ final class DiskThread {
     /// A snapshot goes out at most this often while work comes in.
     private static let snapshotInterval = Duration.milliseconds(100)
 
-    private let queue: Queue
+    let queue: Queue
+    private var desk: LetterDesk
     private let requests: BlockingMailbox<DiskRequest>
-    private let replies: Mailbox<DiskReply>
+    let replies: Mailbox<DiskReply>
     private let pulse: DiskPulse
     private let ageClock: AgeClock
     private var reads: [DiskRequest] = []
     private var lastSnapshot = Instant(nanoseconds: 0)
-    private var snapshotIsDue = false
+    var snapshotIsDue = false
     /// What the newest snapshot says of the storage.
     private var shownStorage = QueueSnapshot.Storage.good
     /// True where a slice of housekeeping was done since the last commit, or before it.
@@ -51,6 +52,7 @@ final class DiskThread {
         _ queue: Queue, _ requests: BlockingMailbox<DiskRequest>, _ replies: Mailbox<DiskReply>, _ pulse: DiskPulse
     ) {
         self.queue = queue
+        desk = LetterDesk(queue)
         self.requests = requests
         self.replies = replies
         self.pulse = pulse
@@ -140,6 +142,15 @@ final class DiskThread {
         case .settle(let destination, let log, let dispositions):
             queue.settle(destination: destination, log: log, dispositions)
             snapshotIsDue = true
+        case .bury(let destination, let id, let log, let sequence, let refusal):
+            let outcome = desk.bury(sequence, of: log, for: destination, refusal, at: Clock.wall)
+            replies.post(.buried(destination: destination, id: id, outcome))
+        case .letter(let destination, let id):
+            replies.post(.letter(destination: destination, id: id, desk.next(of: destination)))
+        case .resolve(let name):
+            desk.resolve(name)
+            snapshotIsDue = true
+        case .order(let number, let order): replies.post(.carriedOut(number: number, carryOut(order)))
         case .destinations(let names):
             queue.use(destinations: names)
             replies.post(.destinations(queue.snapshot))

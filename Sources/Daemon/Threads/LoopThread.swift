@@ -69,6 +69,11 @@ final class LoopThread {
 
     private var resolver: Resolver
     private let reports: Mailbox<Resolver.Report>
+    let tokens: Mailbox<FreshToken>
+    /// Orders that the disk's thread has, and who waits for them.
+    var orders = OrderDesk()
+    /// Destinations whose token is being read.
+    var tokensUnderWay: Set<String> = []
     private var sources: [AnyObject] = []
     private var waiting: [CoordinatorEffect] = []
     private var isPerforming = false
@@ -107,6 +112,7 @@ final class LoopThread {
         network = NetworkWatch(on: loop, log: parts.log, rules: LinkTypeRule.rules(of: parts.settings))
         let reports = try Mailbox<Resolver.Report>()
         self.reports = reports
+        tokens = try Mailbox<FreshToken>()
         resolver = Resolver { reports.post($0) }
         sleep = SleepDetector(boot: loop.now, monotonicNanoseconds: Clock.monotonicNanoseconds)
         outcome = { [weak self] request, result in self?.tell(.answered(request: request, result)) }
@@ -147,6 +153,10 @@ final class LoopThread {
             try MailboxSource(reports, on: loop) { [weak self] messages in
                 for message in messages { self?.took(message) }
             })
+        sources.append(
+            try MailboxSource(tokens, on: loop) { [weak self] messages in
+                for message in messages { self?.took(message) }
+            })
     }
 
     private func carryOut(_ effect: CoordinatorEffect) {
@@ -156,6 +166,11 @@ final class LoopThread {
             requests.post(.read(destination: destination, id: id, log, from: from, limitBytes: limit))
         case .settle(let destination, let log, let dispositions):
             requests.post(.settle(destination: destination, log, dispositions))
+        case .bury(let destination, let id, let log, let sequence, let refusal):
+            requests.post(.bury(destination: destination, id: id, log, sequence: sequence, refusal))
+        case .readLetter(let destination, let id): requests.post(.letter(destination: destination, id: id))
+        case .resolveLetter(let name): requests.post(.resolve(name))
+        case .readToken(let destination): readToken(destination)
         case .inquire(let destination, let addresses):
             if let verdict = network.verdict(to: addresses) { tell(.path(destination: destination, verdict)) }
         case .inquireDefault(let destination):
@@ -182,6 +197,11 @@ final class LoopThread {
         case .readFailed(let destination, let id, let error):
             report(error)
             tell(.readFailed(destination: destination, read: id))
+        case .buried(let destination, let id, let outcome):
+            tell(.buried(destination: destination, id: id, outcome))
+        case .letter(let destination, let id, let found):
+            tell(.letter(destination: destination, read: id, found))
+        case .carriedOut(let number, let answer): carriedOut(number, answer)
         case .failed(let failures): for failure in failures { report(failure) }
         case .damaged(let damages): report(damages)
         case .strays(let paths): for notice in Notice.strayFiles(paths) { log.log(notice) }

@@ -15,6 +15,8 @@ struct Backlog: Sendable {
     private(set) var ahead: [Chunk] = []
     /// How many bytes `ahead` holds.
     private(set) var aheadBytes = 0
+    /// A run that was refused, of which one event is to blame; nil where none is.
+    var suspects: Suspects?
     /// How many records of the first chunk are in batches.
     var taken = 0
     /// The first sequence number that is in no batch.
@@ -97,5 +99,19 @@ struct Backlog: Sendable {
     mutating func settle(through last: UInt64) {
         low = max(low, last + 1)
         marks.settle(below: low)
+        if let suspects, suspects.through < low { self.suspects = nil }
     }
+}
+
+/// The events of a batch that was refused; at least one of them is to blame.
+///
+/// Batches of half of them find it: where a half is taken, it is in the rest, of which half is sent next.
+struct Suspects: Sendable {
+    /// The sequence number of the last one.
+    let through: UInt64
+    /// How many there are.
+    var events: Int
+
+    /// How many to send next.
+    var half: Int { max(1, events / 2) }
 }

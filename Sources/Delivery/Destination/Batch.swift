@@ -8,14 +8,21 @@ struct Batch: Sendable {
     /// All sequence numbers that it accounts for.
     let sequences: ClosedRange<UInt64>
     /// What becomes of them once it is acknowledged.
-    let dispositions: [Disposition]
+    var dispositions: [Disposition]
     /// How many events it carries.
     let events: Int
     let body: [UInt8]
+    /// True where its event is a dead letter that is sent again.
+    var isLetter = false
     /// True where one of its events carries no mark.
     let hasUnmarked: Bool
     /// How often it was sent.
     var attempts = 0
     /// True where a try may have got to the destination.
     var mayBeKnown = false
+
+    /// The sequence number of its event, where it carries one only.
+    var only: UInt64? {
+        events == 1 ? dispositions.first { $0.kind == .delivered }?.sequences.lowerBound : nil
+    }
 }

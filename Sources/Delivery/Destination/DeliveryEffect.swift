@@ -13,6 +13,15 @@ package enum DeliveryEffect: Sendable {
     case cancel(request: UInt64)
     /// This became of events of a log, in order; some may have been disposed of before.
     case settle(LogName, [Disposition])
+    /// Keep an event of a log, which its destination refused, as a dead letter; answered by
+    /// `DeliveryEvent.buried`.
+    case bury(id: UInt64, LogName, sequence: UInt64, EventRefusal)
+    /// Read the next dead letter that is to be sent again; answered by `DeliveryEvent.letter`.
+    case readLetter(id: UInt64)
+    /// A dead letter that was sent again is delivered.
+    case resolve(LogName, sequence: UInt64)
+    /// Read the token anew; answered by `DeliveryEvent.token`.
+    case readToken
     /// To reachability: the destination itself answered, at this address where it is known.
     case proved(by: IPAddress?)
     /// To reachability: no answer came.
@@ -30,7 +39,9 @@ package enum DeliveryEffect: Sendable {
 /// A fact about a destination for the journal.
 package enum DeliveryNotice: Sendable, Equatable {
     /// It answered so that a person is needed; everything is kept and tried again slowly.
-    case held(StateReason, status: Int, detail: String, location: String?)
+    case held(StateReason, status: Int?, detail: String, location: String?)
+    /// It will never take an event, which is kept as a dead letter.
+    case buried(status: Int)
     /// It asked for time.
     case throttled(status: Int, until: Instant)
     /// It takes events again after a hold or a throttling.

@@ -1,5 +1,6 @@
 package import Queue
 package import Reachability
+package import Time
 
 /// What a `Destination` is told.
 package enum DeliveryEvent: Sendable {
@@ -15,6 +16,14 @@ package enum DeliveryEvent: Sendable {
     case moved(CursorMove)
     /// A request ended; ignored where it was cancelled.
     case answered(request: UInt64, TransportOutcome)
+    /// What came of `DeliveryEffect.bury`.
+    case buried(id: UInt64, BurialOutcome)
+    /// What `DeliveryEffect.readLetter` found.
+    case letter(read: UInt64, LetterFound)
+    /// Operators had dead letters sent again, or dropped some.
+    case lettersChanged
+    /// The token as it stands in its file; nil where that cannot be read.
+    case token([UInt8]?)
     /// `Destination.deadline` has come.
     case timer
     /// Reachability asks to find out now whether the destination answers; one `checkEnded` answers it.
@@ -33,12 +42,45 @@ package enum DeliveryEvent: Sendable {
     case connectionType(ConnectionType)
     /// Whether cursors can be made durable.
     case storage(isDurable: Bool)
-    /// An operator stops delivery; what is in flight may end.
-    case pause
+    /// An operator stops delivery, for good or until then; what is in flight may end.
+    case pause(until: Instant?)
     /// An operator lets delivery go on, and ends every wait.
     case resume
+    /// The configuration was read anew, and this destination's settings are as they were.
+    case reloaded
     /// An operator ends every wait.
     case flush
     /// Nothing more is sent; what is in flight may end.
     case stop
+}
+
+/// A dead letter that is to be sent again.
+package enum LetterFound: Sendable {
+    /// Its event, alone.
+    case letter(Chunk)
+    /// There is none.
+    case none
+    /// The disk fails.
+    case failed
+}
+
+/// Whether an event that was refused is set apart.
+package enum BurialOutcome: Sendable {
+    /// It is a dead letter, durably.
+    case kept
+    /// It is not in the log any more.
+    case gone
+    /// There is no room for more letters.
+    case full(detail: String)
+    /// The disk fails.
+    case failed(detail: String)
+
+    /// What an error of `Queue.bury` comes to.
+    package init(_ error: QueueError) {
+        if case .deadLettersFull = error {
+            self = .full(detail: "\(error)")
+        } else {
+            self = .failed(detail: "\(error)")
+        }
+    }
 }

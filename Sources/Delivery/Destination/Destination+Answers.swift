@@ -37,6 +37,7 @@ extension Destination {
     private mutating func batchFailed(
         _ failure: TransportFailure, _ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]
     ) {
+        setBack(place)
         if !failure.reason.isBeforeSending {
             places[place].batch?.mayBeKnown = true
         } else if let batch = places[place].batch, batch.hasUnmarked, !batch.mayBeKnown {
@@ -50,7 +51,12 @@ extension Destination {
         _ answer: TransportAnswer, _ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]
     ) {
         let isOurs = requests.isFromDestination(answer)
-        let verdict = AnswerTable.verdict(status: answer.status, isFromDestination: isOurs)
+        let isRefusal = (200...299).contains(answer.status) && settings.format.layout.isRefusal(answer)
+        let verdict = AnswerTable.verdict(status: isRefusal ? 400 : answer.status, isFromDestination: isOurs)
+        switch verdict {
+        case .delivered, .bisect, .halve: break
+        default: setBack(place)
+        }
         places[place].batch?.mayBeKnown = true
         switch verdict {
         case .portal: portal(answer, at: now, &effects)
@@ -63,37 +69,48 @@ extension Destination {
         case .wait, .again:
             prove(answer, &effects)
             throttle(answer, at: now, &effects)
-        case .bisect, .halve: hold(answer, .rejected, at: now, &effects)
-        case .reauthorise: hold(answer, .unauthorized, at: now, &effects)
+        case .bisect: refused(answer, place, at: now, &effects)
+        case .halve: tooLong(answer, place, at: now, &effects)
+        case .reauthorise: unauthorised(answer, at: now, &effects)
         case .hold(let reason): hold(answer, reason, at: now, &effects)
         }
     }
 
     /// Tells reachability of a proof that is news to it.
-    private mutating func prove(_ answer: TransportAnswer, _ effects: inout [DeliveryEffect]) {
+    mutating func prove(_ answer: TransportAnswer, _ effects: inout [DeliveryEffect]) {
         guard permission != .proved || check != .none || answer.peer != peer else { return }
         peer = answer.peer
         effects.append(.proved(by: answer.peer))
     }
 
     private mutating func acknowledged(_ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]) {
-        let batch = settle(place, at: now, &effects)
-        countUndurable(batch, at: now, &effects)
+        if places[place].aside != nil {
+            buryAside(place, &effects)
+        } else {
+            let batch = settle(place, at: now, &effects)
+            countUndurable(batch, at: now, &effects)
+        }
         status.lastSuccess = now
         status.attempts = 0
         backOff.reset()
         holds.reset()
-        if let ended = wait {
-            wait = nil
-            if case .held = ended.cause { effects.append(.notice(.released)) }
-            set(.destination, closed: false, at: now, &effects)
-            beginRun(at: now)
-        }
+        refusedInRow = 0
+        sizeLimit.taken(of: fullBytes)
+        compression.taken()
+        endWait(at: now, &effects)
         if permission != .none, isFailing {
             isFailing = false
             updateConnectivityGate(at: now, &effects)
         }
         if stage == .first { firstAcknowledged(at: now) }
+    }
+
+    /// The destination takes requests again.
+    mutating func endWait(at now: Instant, _ effects: inout [DeliveryEffect]) {
+        guard let ended = wait.take() else { return }
+        if case .held = ended.cause { effects.append(.notice(.released)) }
+        set(.destination, closed: false, at: now, &effects)
+        beginRun(at: now)
     }
 
     private mutating func throttle(
@@ -106,7 +123,7 @@ extension Destination {
         begin(Wait(cause: .throttled, until: until), at: now, &effects)
     }
 
-    private mutating func hold(
+    mutating func hold(
         _ answer: TransportAnswer, _ reason: StateReason, at now: Instant, _ effects: inout [DeliveryEffect]
     ) {
         record(answer, at: now)
@@ -117,14 +134,19 @@ extension Destination {
         } else {
             prove(answer, &effects)
         }
+        hold(reason, at: now, &effects)
+    }
+
+    /// A person is needed, for what `status.lastError` says.
+    mutating func hold(_ reason: StateReason, at now: Instant, _ effects: inout [DeliveryEffect]) {
         if wait?.cause != .held(reason), let error = status.lastError {
             effects.append(
-                .notice(.held(reason, status: answer.status, detail: error.detail, location: error.location)))
+                .notice(.held(reason, status: error.status, detail: error.detail, location: error.location)))
         }
         begin(Wait(cause: .held(reason), until: now + holds.next(&random)), at: now, &effects)
     }
 
-    private mutating func begin(_ wait: Wait, at now: Instant, _ effects: inout [DeliveryEffect]) {
+    mutating func begin(_ wait: Wait, at now: Instant, _ effects: inout [DeliveryEffect]) {
         self.wait = wait
         run = nil
         set(.destination, closed: true, at: now, &effects)
@@ -171,7 +193,7 @@ extension Destination {
         reform()
     }
 
-    private mutating func record(_ answer: TransportAnswer, at now: Instant) {
+    mutating func record(_ answer: TransportAnswer, at now: Instant) {
         let body = Array(answer.body.prefix(2_048)).text
         status.lastError = DestinationStatus.LastError(
             status: answer.status, detail: body.isEmpty ? "status \(answer.status)" : body,

@@ -37,7 +37,7 @@ extension Destination {
         guard let wait else { return true }
         switch wait.cause {
         case .unanswered: return true
-        case .throttled: return wait.until <= now
+        case .throttled, .reauthorising: return wait.until <= now
         case .held: return wait.until <= now || wait.isOnNewPath
         }
     }
@@ -54,6 +54,7 @@ extension Destination {
         if probe == request { probe = nil }
         for place in places.indices where places[place].request == request {
             places[place].request = nil
+            setBack(place)
             places[place].batch?.mayBeKnown = true
         }
         if check == .riding(request) { endCheck(&effects) }

@@ -92,6 +92,20 @@ extension Destination {
         self.wait?.until = now
     }
 
+    /// Ends a pause whose time is over.
+    mutating func timer(at now: Instant, _ effects: inout [DeliveryEffect]) {
+        guard let until = pausedUntil, until <= now else { return }
+        pausedUntil = nil
+        set(.paused, closed: false, at: now, &effects)
+    }
+
+    /// What was learnt of the destination may have been mended along with the configuration.
+    mutating func reloaded(at now: Instant) {
+        sizeLimit = SizeLimit()
+        compression = .usual
+        if let wait, case .held = wait.cause { self.wait?.until = min(wait.until, now) }
+    }
+
     /// Ends the waits of back-off, hold and spread; the next request finds out whether that was right.
     mutating func endWaits(at now: Instant) {
         if let wait { self.wait?.until = min(wait.until, now) }

@@ -13,11 +13,12 @@ extension Destination {
         backlogs[index].settle(through: move.low - 1)
         for place in places.indices {
             if places[place].prepared?.log == move.log { places[place].prepared = nil }
-            guard move.kind == .purged, let batch = places[place].batch, batch.log == move.log,
+            guard move.kind == .purged, let batch = places[place].batch, batch.log == move.log, !batch.isLetter,
                 batch.sequences.lowerBound < move.low
             else { continue }
             if let request = places[place].request { cancel(request, &effects) }
             places[place].batch = nil
+            places[place].burial = nil
         }
         dropSettled()
         reform(index)
@@ -26,8 +27,14 @@ extension Destination {
 
     /// Lets go of batches that are not in flight and of which no event is left.
     mutating func dropSettled() {
-        for place in places.indices where places[place].request == nil {
-            guard let batch = places[place].batch,
+        for place in places.indices {
+            guard let aside = places[place].aside?.batch,
+                backlogs.contains(where: { $0.log == aside.log && $0.low > aside.sequences.upperBound })
+            else { continue }
+            places[place].aside = nil
+        }
+        for place in places.indices where places[place].isFree {
+            guard let batch = places[place].batch, !batch.isLetter,
                 backlogs.contains(where: { $0.log == batch.log && $0.low > batch.sequences.upperBound })
             else { continue }
             places[place].batch = nil

@@ -1,5 +1,6 @@
 internal import Gates
 internal import Queue
+internal import Reachability
 internal import Time
 
 extension Destination {
@@ -40,14 +41,15 @@ extension Destination {
     }
 
     /// Only one request may be in flight until it is known how it ends.
-    private var isSingle: Bool { wait != nil || stage == .first || stage == .firstDone }
+    var isSingle: Bool { wait != nil || stage == .first || stage == .firstDone }
 
     /// Sends, settles and reads what can be now.
     mutating func advance(at now: Instant, _ effects: inout [DeliveryEffect]) {
         guard !isStopped else { return }
         dropSettled()
         if check == .wanted { beginCheck(at: now, &effects) }
-        guard permission != .none, blockingGate == nil, (wait.map { $0.until <= now } ?? true) else { return }
+        guard permission != .none, blockingGate == nil, (wait.map { $0.until <= now } ?? true), nextByRate <= now
+        else { return }
         if stage == .first, isDrained { stage = .open }
         if case .spread(let until) = stage {
             guard until <= now else { return }
@@ -55,9 +57,10 @@ extension Destination {
         }
         let wasTried = places.map { $0.batch != nil }
         for place in wasTried[Place.urgent] || !wasTried[Place.rest] ? [0, 1] : [1, 0] {
-            guard !isSingle || isIdle else { return }
+            guard !isSingle || isIdle, nextByRate <= now else { return }
             fill(place, at: now, &effects)
         }
+        if !isSingle || isIdle { readLetter(at: now, &effects) }
         guard !isSingle else { return }
         for place in places.indices { prepare(place, at: now) }
         for index in backlogs.indices { read(index, at: now, &effects) }
@@ -66,13 +69,20 @@ extension Destination {
     /// Sends the place's batch, or the next, where nothing is in flight there; true where it did.
     @discardableResult
     mutating func fill(_ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]) -> Bool {
-        while places[place].request == nil {
+        while places[place].isFree {
             if places[place].batch == nil {
                 let prepared = places[place].prepared.take()
-                guard let batch = prepared ?? formNext(place, at: now, &effects) else { return false }
+                guard let batch = prepared ?? formLetter(place, at: now) ?? formNext(place, at: now, &effects) else {
+                    return false
+                }
                 places[place].batch = batch
             }
             if places[place].batch?.events == 0 {
+                guard places[place].aside == nil else {
+                    setBack(place)
+                    hold(.refusing, at: now, &effects)
+                    return false
+                }
                 settle(place, at: now, &effects)
             } else {
                 send(place, at: now, &effects)
@@ -87,10 +97,17 @@ extension Destination {
         if permission == .none || wait != nil { beginRun(at: now) }
         batch.attempts += 1
         status.attempts += 1
+        keepRate(batch.events, at: now)
         let id = newID()
         places[place].batch = batch
         places[place].request = id
-        effects.append(.send(requests.post(batch, id: id)))
+        effects.append(.send(requests.post(batch, id: id, isPlain: compression.isOff)))
+    }
+
+    /// Events leave no faster than the settings say: what a batch takes of that is waited for after it.
+    private mutating func keepRate(_ events: Int, at now: Instant) {
+        guard let rate = settings.maximumEventsPerSecond else { return }
+        nextByRate = max(nextByRate, now) + .nanoseconds(Int64(events) * 1_000_000_000 / Int64(rate))
     }
 
     /// Cuts the next batch for a place; nil where nothing is queued, or nothing is read yet.
@@ -106,20 +123,33 @@ extension Destination {
     /// Cuts the batch after the one in flight where it would not grow by waiting.
     private mutating func prepare(_ place: Int, at now: Instant) {
         guard places[place].request != nil, places[place].prepared == nil, let index = nextLog(place, at: now),
-            !backlogs[index].ahead.isEmpty, forming.isFull(backlogs[index])
+            !backlogs[index].ahead.isEmpty, backlogs[index].suspects == nil, places[place].aside == nil,
+            !letters.isNext
         else { return }
+        limitBatch(of: index)
+        guard forming.isFull(backlogs[index]) else { return }
         places[place].prepared = form(index)
     }
 
+    /// Says how large the next batch of a log may be.
+    private mutating func limitBatch(of index: Int) {
+        let isNeighbour = places[Place.index(of: backlogs[index].log)].aside != nil
+        forming.maximumEvents = isNeighbour ? 1 : min(fullEvents, backlogs[index].suspects?.half ?? .max)
+        forming.maximumEvents = min(forming.maximumEvents, settings.maximumEventsPerSecond ?? .max)
+        forming.maximumBytes = min(fullBytes, sizeLimit.bytes ?? .max)
+    }
+
     private mutating func form(_ index: Int) -> Batch {
+        limitBatch(of: index)
         if Place.index(of: backlogs[index].log) == Place.rest {
             sinceBulk = backlogs[index].log == .bulk ? 0 : sinceBulk + 1
+            letters.isTheirTurn = true
         }
         return forming.form(from: &backlogs[index], sentConnectionType: connectionType, nonce: random.next())
     }
 
     /// The log whose turn it is: of the rest `bulk` when nothing else waits, and at least every eighth time.
-    private func nextLog(_ place: Int, at now: Instant) -> Int? {
+    func nextLog(_ place: Int, at now: Instant) -> Int? {
         let waiting = backlogs.indices.filter { index in
             let backlog = backlogs[index]
             return Place.index(of: backlog.log) == place && backlog.hasUnformed
@@ -148,13 +178,19 @@ extension Destination {
     /// Counts the place's batch as disposed of, and returns it.
     @discardableResult
     mutating func settle(_ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]) -> Batch {
+        if let batch = places[place].batch, batch.isLetter {
+            places[place].batch = nil
+            effects.append(.resolve(batch.log, sequence: batch.sequences.lowerBound))
+            return batch
+        }
         guard let batch = places[place].batch.take(),
             let index = backlogs.firstIndex(where: { $0.log == batch.log })
         else { preconditionFailure("nothing to settle") }
         precondition(backlogs[index].low >= batch.sequences.lowerBound)
+        backlogs[index].suspects?.events -= batch.events
         backlogs[index].settle(through: batch.sequences.upperBound)
         effects.append(.settle(batch.log, batch.dispositions))
-        advanceRun(by: UInt64(batch.events), at: now, &effects)
+        advanceRun(by: batch.dispositions.ledger.delivered, at: now, &effects)
         return batch
     }
 
@@ -165,8 +201,9 @@ extension Destination {
     }
 
     mutating func reform(_ index: Int) {
-        let kept = places.compactMap(\.batch).first { $0.log == backlogs[index].log }
-        backlogs[index].rewind(to: max(backlogs[index].low, kept.map { $0.sequences.upperBound + 1 } ?? 0))
+        let kept = places.flatMap { [$0.batch, $0.aside?.batch].compactMap { $0 } }
+        let last = kept.filter { $0.log == backlogs[index].log }.map(\.sequences.upperBound).max()
+        backlogs[index].rewind(to: max(backlogs[index].low, last.map { $0 + 1 } ?? 0))
     }
 
     mutating func newID() -> UInt64 {

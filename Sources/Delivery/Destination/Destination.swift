@@ -28,7 +28,7 @@ package struct Destination: Sendable {
     /// How long a log rests after a read that brought nothing.
     static let readPause = Duration.seconds(1)
 
-    package let settings: DestinationSettings
+    package internal(set) var settings: DestinationSettings
     package internal(set) var gates = Gates()
     package internal(set) var status = DestinationStatus()
     /// When `timer` must be handled next; nil: not by itself.
@@ -39,7 +39,21 @@ package struct Destination: Sendable {
     /// Batches of other logs since one of `bulk`.
     var sinceBulk = 0
     var forming: BatchForming
-    let requests: RequestBuilding
+    /// The most events and bytes of a batch where nothing restrains it.
+    let fullEvents: Int
+    let fullBytes: Int
+    var sizeLimit = SizeLimit()
+    var compression = Compression.usual
+    /// Events that were refused alone since a batch was taken.
+    var refusedInRow = 0
+    var requests: RequestBuilding
+    let userAgent: String
+    /// Dead letters that are to be sent again.
+    var letters = LetterQueue()
+    /// Until when an operator paused it; nil: until it is resumed.
+    package internal(set) var pausedUntil: Instant?
+    /// When the next batch may leave, by `MaxEventsPerSecond`.
+    var nextByRate = Instant(nanoseconds: 0)
     let readAheadBytes: Int
     var random: SplitMix64
     var lastID: UInt64
@@ -81,14 +95,20 @@ package struct Destination: Sendable {
         // Two places with a batch in flight and one prepared, and what was read for up to three lanes.
         let share = max(16 * 1_024, bodyAllowanceBytes / 7)
         forming = BatchForming(settings, allowanceBytes: share)
-        readAheadBytes = min(forming.maximumBytes, share)
+        fullEvents = forming.maximumEvents
+        fullBytes = forming.maximumBytes
+        readAheadBytes = min(fullBytes, share)
+        self.userAgent = userAgent
         requests = RequestBuilding(settings, userAgent: userAgent)
         random = SplitMix64(seed: seed)
         backOff = BackOff(minimum: settings.retryMinimum, maximum: settings.retryMaximum)
     }
 
     /// True where nothing is in flight.
-    package var isIdle: Bool { probe == nil && places.allSatisfy { $0.request == nil } }
+    package var isIdle: Bool { probe == nil && places.allSatisfy(\.isFree) }
+
+    /// True where no dead letter is to be sent again, as far as is known.
+    package var hasLetters: Bool { letters.mayWait || places.contains { $0.batch?.isLetter ?? false } }
 
     /// True where everything that is durable is settled.
     package var isDrained: Bool { backlogs.allSatisfy(\.isEmpty) }
@@ -111,7 +131,11 @@ package struct Destination: Sendable {
         case .readFailed(let id): tookChunk(nil, read: id, at: now)
         case .moved(let move): moved(move, at: now, &effects)
         case .answered(let id, let outcome): answered(id, outcome, at: now, &effects)
-        case .timer: break
+        case .buried(let id, let outcome): buried(id, outcome, at: now, &effects)
+        case .letter(let id, let found): letters.took(found, read: id, at: now)
+        case .lettersChanged: lettersChanged()
+        case .token(let token): tookToken(token, at: now)
+        case .timer: timer(at: now, &effects)
         case .checkDue: checkDue(&effects)
         case .attempt: attempt(at: now)
         case .connectivity(let connectivity): connectivityChanged(connectivity, at: now, &effects)
@@ -120,11 +144,17 @@ package struct Destination: Sendable {
         case .reachable(let outage): becameReachable(outage, at: now, &effects)
         case .connectionType(let type): connectionType = type
         case .storage(let isDurable): storageChanged(isDurable, at: now, &effects)
-        case .pause: set(.paused, closed: true, at: now, &effects)
+        case .pause(let until):
+            pausedUntil = until
+            set(.paused, closed: true, at: now, &effects)
         case .resume:
+            pausedUntil = nil
             set(.paused, closed: false, at: now, &effects)
+            // Somebody has looked at what is refused and wants it to go on.
+            refusedInRow = 0
             endWaits(at: now)
         case .flush: endWaits(at: now)
+        case .reloaded: reloaded(at: now)
         case .stop: stop(&effects)
         }
     }
@@ -139,6 +169,7 @@ package struct Destination: Sendable {
             status.isHeld = true
             status.reason = reason
         case .throttled: status.reason = .throttled
+        case .reauthorising: status.reason = .unauthorized
         case .unanswered, nil: break
         }
         if status.isPaused { status.reason = .operator }
@@ -152,8 +183,10 @@ package struct Destination: Sendable {
     }
 
     private func nextDeadline(after now: Instant) -> Instant? {
-        guard !isStopped, permission != .none || check == .wanted else { return nil }
+        guard !isStopped else { return nil }
+        guard permission != .none || check == .wanted else { return pausedUntil }
         let restraint = permission == .none ? nil : restrainedUntil
-        return (backlogs.map(\.readableFrom) + [restraint]).compactMap { $0 }.filter { $0 > now }.min()
+        let times = backlogs.map(\.readableFrom) + [restraint, letters.readableFrom, pausedUntil, nextByRate]
+        return times.compactMap { $0 }.filter { $0 > now }.min()
     }
 }

@@ -10,6 +10,13 @@ struct Place: Sendable {
     var prepared: Batch?
     /// The request in flight, which carries `batch`.
     var request: UInt64?
+    /// A batch of one event that was refused, while the event behind it tells whether all are.
+    var aside: (batch: Batch, refusal: EventRefusal)?
+    /// The burial in hand of the one event of `batch`, or of `aside`.
+    var burial: (id: UInt64, status: Int, isOfAside: Bool)?
+
+    /// True where nothing is in hand.
+    var isFree: Bool { request == nil && burial == nil }
 }
 
 extension Place {
@@ -58,6 +65,8 @@ struct Wait: Sendable {
     enum Cause: Equatable, Sendable {
         case throttled
         case held(StateReason)
+        /// The token was refused and is read anew.
+        case reauthorising
         /// No answer, where checks are turned off.
         case unanswered
     }

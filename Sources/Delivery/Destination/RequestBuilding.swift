@@ -23,8 +23,13 @@ struct RequestBuilding: Sendable {
         batchHeaders = headers
     }
 
-    /// The request that carries a batch for the time that its `attempts` says.
-    func post(_ batch: Batch, id: UInt64) -> OutgoingRequest {
+    /// True where a batch is compressed, unless it must not be.
+    func isCompressed(_ batch: Batch) -> Bool {
+        settings.gzipLevel != nil && batch.body.count >= OutgoingRequest.compressionMinimum
+    }
+
+    /// The request that carries a batch for the time that its `attempts` says; `isPlain`, it is not compressed.
+    func post(_ batch: Batch, id: UInt64, isPlain: Bool) -> OutgoingRequest {
         let own = [
             HeaderField(name: "Idempotency-Key", value: "\"\(batch.id)\""),
             HeaderField(name: "Uplink-Attempt", value: "\(batch.attempts)"),
@@ -33,7 +38,7 @@ struct RequestBuilding: Sendable {
             id: id, destination: settings.name, method: .post,
             url: settings.format.layout.url(settings.url, events: batch.events), proxy: settings.proxy,
             headers: batchHeaders + own,
-            body: batch.body, gzipLevel: settings.gzipLevel, connectTimeout: settings.connectTimeout,
+            body: batch.body, gzipLevel: isPlain ? nil : settings.gzipLevel, connectTimeout: settings.connectTimeout,
             timeout: settings.timeout, isCheck: false)
     }
 

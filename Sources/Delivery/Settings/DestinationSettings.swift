@@ -81,6 +81,8 @@ package struct DestinationSettings: Sendable, Equatable {
     /// In the order in which they are added.
     package var enrichWith: [Member] = [.wasQueued, .queueReason, .connectionType, .eventID, .acceptedAt]
     package var headers: [HeaderField] = []
+    /// At most so many events leave in a second, 1 to 10,000,000; nil: no limit.
+    package var maximumEventsPerSecond: Int?
     /// Sent as `Authorization: Bearer`.
     package var token: [UInt8]?
     package var connectTimeout: Duration = .seconds(10)
@@ -115,6 +117,9 @@ package struct DestinationSettings: Sendable, Equatable {
     package func check() throws(DeliveryError) {
         guard (1...100_000).contains(batchMaximumEvents) else { throw .range("BatchMaxEvents") }
         guard (1_024...4_194_304).contains(batchMaximumBytes) else { throw .range("BatchMaxSize") }
+        guard maximumEventsPerSecond.map({ (1...10_000_000).contains($0) }) ?? true else {
+            throw .range("MaxEventsPerSecond")
+        }
         guard gzipLevel.map({ (1...9).contains($0) }) ?? true else { throw .range("Compression") }
         guard connectTimeout > .zero else { throw .range("ConnectTimeout") }
         guard timeout > .zero else { throw .range("Timeout") }

@@ -139,6 +139,12 @@ final class CursorFile {
         return place
     }
 
+    /// Lets go of a cursor: the next sync writes a file without it.
+    func free(_ index: Int) {
+        slots[index] = nil
+        renew()
+    }
+
     /// Where the cursor of a destination and log stands.
     func index(destination: String, log: LogName) -> Int? {
         slots.firstIndex { $0?.destination == destination && $0?.log == log }

@@ -1,4 +1,5 @@
 internal import Daemon
+internal import Delivery
 internal import Queue
 internal import QueueSimulator
 internal import Time
@@ -8,6 +9,11 @@ enum DiskWork {
     case commit(ordinal: UInt64, BatchHandover)
     case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
     case settle(destination: String, LogName, [Disposition])
+    case bury(destination: String, id: UInt64, LogName, sequence: UInt64, EventRefusal)
+    case letter(destination: String, id: UInt64)
+    case resolve(DeadLetterName)
+    case drop(destination: String)
+    case retry(destination: String)
     case stop
 }
 
@@ -63,6 +69,22 @@ extension SimulatedProcess {
             queue.settle(destination: destination, log: log, dispositions)
             guard !world.disk.hasCrashed else { return }
             world.promise.cursorMoved(destination, log, queue, at: world.now)
+        case .bury(let destination, let id, let log, let sequence, let refusal):
+            world.promise.buries(sequence, of: log, for: destination)
+            let outcome = desk.bury(sequence, of: log, for: destination, refusal, at: world.wall)
+            guard !world.disk.hasCrashed else { return }
+            reply(.buried(destination: destination, id: id, outcome))
+        case .letter(let destination, let id):
+            let found = desk.next(of: destination)
+            guard !world.disk.hasCrashed else { return }
+            reply(.letter(destination: destination, read: id, found))
+        case .resolve(let name): desk.resolve(name)
+        case .retry(let destination):
+            _ = try? queue.retry(queue.deadLetters(of: destination, limit: 3).map(\.name))
+            guard !world.disk.hasCrashed else { return }
+            reply(.lettersChanged)
+        case .drop(let destination):
+            _ = try? queue.drop(queue.deadLetters(of: destination, limit: 4).map(\.name))
         case .stop:
             queue.close()
             world.leave()

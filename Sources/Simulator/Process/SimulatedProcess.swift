@@ -24,6 +24,7 @@ final class SimulatedProcess {
     private(set) var flights: [UInt64: Flight] = [:]
     private(set) var isStopping = false
 
+    var desk: LetterDesk
     var diskWaiting: [DiskWork] = []
     var diskReads: [DiskWork] = []
     var diskTurn: (at: Instant, serial: Int)?
@@ -42,6 +43,7 @@ final class SimulatedProcess {
         self.world = world
         self.life = life
         self.queue = queue
+        desk = LetterDesk(queue)
         let snapshot = queue.snapshot
         let admission = Admission(context: AcceptContext(connectionType: .unknown, closed: []))
         var made: UInt64 = 0
@@ -64,7 +66,7 @@ final class SimulatedProcess {
         coordinator.isIdle && flights.isEmpty && diskWaiting.isEmpty && diskReads.isEmpty
             && coordinator.units.allSatisfy { unit in
                 // Without checks nothing but an event to send can prove it reachable.
-                unit.delivery.isDrained
+                unit.delivery.isDrained && !unit.delivery.hasLetters
                     && (unit.reachability.state == .reachable || !world.settings.reachability.checks)
             }
     }
@@ -115,6 +117,11 @@ final class SimulatedProcess {
             postToDisk(.read(destination: destination, id: id, log, from: from, limitBytes: limit))
         case .settle(let destination, let log, let dispositions):
             postToDisk(.settle(destination: destination, log, dispositions))
+        case .bury(let destination, let id, let log, let sequence, let refusal):
+            postToDisk(.bury(destination: destination, id: id, log, sequence: sequence, refusal))
+        case .readLetter(let destination, let id): postToDisk(.letter(destination: destination, id: id))
+        case .resolveLetter(let name): postToDisk(.resolve(name))
+        case .readToken(let destination): tell(.token(destination: destination, nil))
         case .inquire(let destination, let addresses):
             let verdict = world.network.verdict(to: addresses)
             world.promise.heard(verdict, destination, isDefaultOnly: false)

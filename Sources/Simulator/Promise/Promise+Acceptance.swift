@@ -75,6 +75,7 @@ extension Promise {
         note("crash: \(end)")
         lastEnd = (end, now < wokeAt ? min(now, sleptAt) : now)
         answering = nil
+        waiting = [:]
         for flight in simulation?.process?.flights.values.map({ $0 }) ?? [] {
             tracks[flight.request.destination]?.repeatable += flight.events.count
         }
@@ -101,6 +102,8 @@ extension Promise {
             track.newestArrival = old.newestArrival
             track.idleSince = now
             track.repeatable = old.repeatable
+            track.letters = old.letters
+            track.refusedAlone = old.refusedAlone
             for log in queue.logNames {
                 let low = queue.cursor(destination: name, log: log)?.low ?? 1
                 track.low[log] = low
@@ -137,7 +140,9 @@ extension Promise {
             let cursors = names.map { ($0, queue.cursor(destination: $0, log: log.name)?.low ?? 1) }
             let (name, low) = cursors.min { $0.1 < $1.1 } ?? ("", 1)
             let found = read(queue, log.name, for: name, from: low)
-            for (sequence, event) in numbers[log.name] ?? [:] where sequence >= low && found[sequence] != event {
+            let letters = tracks[name]?.letters ?? []
+            for (sequence, event) in numbers[log.name] ?? [:]
+            where sequence >= low && found[sequence] != event && !letters.contains(event) {
                 require(!told.contains(event), "\(log.name.text): \(event), number \(sequence), is lost")
                 ids[event] = nil
                 numbers[log.name]?[sequence] = nil
@@ -177,11 +182,22 @@ extension Promise {
         let snapshot = queue.snapshot
         for destination in settings.destinations.map(\.name) {
             for event in told {
-                require(hasKept(destination, event), "\(event) never came to \(destination)")
+                require(
+                    hasKept(destination, event) || tracks[destination]?.letters.contains(event) ?? false,
+                    "\(event) never came to \(destination)")
             }
         }
         for cursor in snapshot.cursors {
             let name = "\(cursor.destination), \(cursor.log.text)"
+            let letters = queue.deadLetters(of: cursor.destination, limit: .max).filter { $0.name.log == cursor.log }
+            require(
+                UInt64(letters.count) == cursor.ledger.dead, "\(name): \(letters.count) letters, \(cursor.ledger)")
+            for letter in letters {
+                let event = numbers[cursor.log]?[letter.name.sequence]
+                require(
+                    event.map { tracks[cursor.destination]?.letters.contains($0) ?? false } ?? false,
+                    "\(name): \(letter.name.sequence) is a letter and was not refused")
+            }
             // A batch that was refused may come back with a file whose removal a power cut undid.
             let last = cursor.low + cursor.queued
             require(
@@ -191,7 +207,8 @@ extension Promise {
             let lost = (1...max(1, accepted)).count { mayBeLost(cursor.log, $0...$0) }
             let ledger = cursor.ledger
             require(
-                ledger.delivered + ledger.quarantined + cursor.queued == accepted && ledger.quarantined <= lost,
+                ledger.delivered + ledger.dead + ledger.purged + ledger.quarantined + cursor.queued == accepted
+                    && ledger.quarantined <= lost,
                 "\(name): \(accepted) accepted, \(ledger), at most \(lost) were not promised")
         }
     }

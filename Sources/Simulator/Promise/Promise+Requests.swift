@@ -90,7 +90,14 @@ extension Promise {
             require(post.log == log, "a batch to \(name) of two logs")
             require(event.id == id.text.text, "\(event.number) goes to \(name) as \(event.id ?? "nothing")")
             require(event.type == post.type, "\(event.number) was accepted on \(post.type), not \(event.type ?? "-")")
-            let isDue = id.sequence == next || id.sequence > next && mayBeLost(log, next...(id.sequence - 1))
+            // The event behind one that was refused alone tells whether all are.
+            let isDue =
+                id.sequence == next
+                || id.sequence > next
+                    && (next..<id.sequence).allSatisfy { sequence in
+                        mayBeLeftOut(log, sequence...sequence, name)
+                            || numbers[log]?[sequence].map(track.refusedAlone.contains) ?? false
+                    }
             require(isDue, "\(name), \(log.text): number \(id.sequence) is sent where \(next) is due")
             next = id.sequence + 1
         }
@@ -154,6 +161,9 @@ extension Promise {
         tracks[name]?.idleSince = now
         if isDelivered { tracks[name]?.notBefore = nil }
         guard !(flight.request.isCheck ? isProof : isDelivered) else { return }
+        if case .answer(let answer) = outcome, [400, 413, 415, 422].contains(answer.status), flight.events.count == 1 {
+            tracks[name]?.refusedAlone.formUnion(flight.events)
+        }
         tracks[name]?.disturbances += 1
         tracks[name]?.repeatable += flight.events.count
         if !flight.request.isCheck { tracks[name]?.markedThrough = newest }

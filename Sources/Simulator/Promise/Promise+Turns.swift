@@ -32,8 +32,15 @@ extension Promise {
             for move in moves { tracks[move.destination]?.low[move.log] = move.low }
         case .resumed:
             for name in tracks.keys { tracks[name]?.idleSince = now }
+        case .buried(let name, _, let outcome):
+            let taken = waiting.removeValue(forKey: name)
+            if case .kept = outcome { answering = taken }
         case .cursors: for name in tracks.keys { tracks[name]?.disturbances += 1 }
         default: require(answering == nil, "an answer was not told")
+        }
+        for case .bury(let name, _, _, _, _) in effects where answering?.isDelivered ?? false {
+            waiting[name] = answering
+            answering = nil
         }
         checkSettling(effects)
         answering = nil
@@ -53,7 +60,13 @@ extension Promise {
             }
             let settled = (low...through).compactMap { numbers[log]?[$0] }
             tracks[name]?.low[log] = through + 1
-            if ledger.delivered == 0, mayBeLost(log, low...through) { continue }
+            for run in dispositions where run.kind == .dead {
+                for event in run.sequences.compactMap({ numbers[log]?[$0] }) {
+                    require(
+                        tracks[name]?.letters.contains(event) ?? false, "\(name): \(event) is dead without a letter")
+                }
+            }
+            if ledger.delivered == 0, mayBeLeftOut(log, low...through, name) { continue }
             guard let answering, answering.isDelivered, answering.destination == name else {
                 require(false, "\(name), \(log.text): \(settled) settled without an answer")
                 return
@@ -62,7 +75,7 @@ extension Promise {
             require(
                 !isSettled && ledger.delivered == UInt64(answering.events.count)
                     && answering.events.allSatisfy { settled.contains($0) && hasKept(name, $0) }
-                    && unsent.allSatisfy { !told.contains($0) },
+                    && unsent.allSatisfy { !told.contains($0) || tracks[name]?.letters.contains($0) ?? false },
                 "\(name), \(log.text): \(settled) settled by an answer to \(answering.events)")
             isSettled = true
         }

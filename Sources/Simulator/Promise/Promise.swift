@@ -28,6 +28,8 @@ final class Promise {
     var tracks: [String: Track]
     /// A request that has just ended.
     var answering: Answering?
+    /// Requests that were taken, and are settled once the event before them is a dead letter.
+    var waiting: [String: Answering] = [:]
     var lastEnd: (end: SimulatedDisk.End, at: Instant)?
     /// The last time at which calls of the disk failed or hung.
     var diskWrong = Instant(nanoseconds: 0)
@@ -91,6 +93,10 @@ final class Promise {
         var notBefore: Instant?
         /// Since when nothing was tried although a path is there.
         var idleSince = Instant(nanoseconds: 0)
+        /// Events that are, or in a crash may have become, dead letters.
+        var letters: Set<Int> = []
+        /// Events that were refused alone.
+        var refusedAlone: Set<Int> = []
         var cursorHistory: [LogName: [(at: Instant, low: UInt64)]] = [:]
     }
 
@@ -137,6 +143,26 @@ final class Promise {
             guard let event = numbers[log]?[sequence] else { return true }
             return !told.contains(event)
         }
+    }
+
+    /// As `mayBeLost`, or dead letters of a destination.
+    func mayBeLeftOut(_ log: LogName, _ sequences: ClosedRange<UInt64>, _ destination: String) -> Bool {
+        sequences.allSatisfy { sequence in
+            mayBeLost(log, sequence...sequence)
+                || numbers[log]?[sequence].map { tracks[destination]?.letters.contains($0) ?? false } ?? false
+        }
+    }
+
+    /// An event is to become a dead letter, which only one may that was refused alone.
+    func buries(_ sequence: UInt64, of log: LogName, for destination: String) {
+        guard let event = numbers[log]?[sequence] else {
+            return require(false, "\(destination): \(sequence) of \(log.text) is buried and was never accepted")
+        }
+        note("\(destination): \(event) is buried")
+        require(
+            tracks[destination]?.refusedAlone.contains(event) ?? false, "\(destination): \(event) was not refused alone"
+        )
+        tracks[destination]?.letters.insert(event)
     }
 
     func hasKept(_ destination: String, _ event: Int) -> Bool {

@@ -22,7 +22,17 @@ struct SimulatedCollector {
         case status(Int, retryAfterSeconds: Int?)
         /// Something else answers in its place.
         case portal(Int)
+
+        var keeps: Bool {
+            switch self {
+            case .good, .slow, .keepingThenResetting, .keepingThenSilent, .keepingThenStatus: true
+            case .refusing, .resetting, .silent, .status, .portal: false
+            }
+        }
     }
+
+    /// True for an event that no request may carry, whatever the mood.
+    static func isRefused(_ event: Int) -> Bool { event % 19 == 7 }
 
     /// What comes back.
     enum Reply {
@@ -43,6 +53,9 @@ struct SimulatedCollector {
 
     /// Takes a request with these events; what comes back, and after how long.
     mutating func take(_ events: [Int]) -> (reply: Reply, after: Duration) {
+        if mood.keeps, events.contains(where: Self.isRefused) {
+            return (.answer(events.count > 6 ? 413 : 422, [Self.header]), .milliseconds(3))
+        }
         switch mood {
         case .good: return (keep(events, 200), .milliseconds(2))
         case .slow(let span): return (keep(events, 202), span)

@@ -15,17 +15,20 @@ extension Simulation {
         repeating(every: settings.pace / 2) { $0.changeMood() }
         repeating(every: settings.crashes) { $0.end() }
         repeating(every: .seconds(60)) { $0.operate() }
+        repeating(every: .seconds(60), afterHealing: true) { $0.dropLetters() }
         repeating(every: .seconds(90)) { $0.sleep() }
         repeating(every: .seconds(100)) { $0.hangDisk() }
         if settings.hasDiskErrors { repeating(every: .seconds(20)) { $0.failDisk() } }
     }
 
     /// Does something again and again until all is healed.
-    private func repeating(every mean: Duration, _ body: @escaping (Simulation) -> Void) {
+    private func repeating(
+        every mean: Duration, afterHealing: Bool = false, _ body: @escaping (Simulation) -> Void
+    ) {
         plan(after: span(mean / 10...mean * 19 / 10)) { world in
-            guard !world.isHealed else { return }
+            guard afterHealing || !world.isHealed else { return }
             body(world)
-            world.repeating(every: mean, body)
+            world.repeating(every: mean, afterHealing: afterHealing, body)
         }
     }
 
@@ -88,6 +91,14 @@ extension Simulation {
         promise.flushed(name)
         process?.tell(.flush(destination: name))
         process?.endTurn()
+    }
+
+    /// Dead letters that fill their share of the queue hold their destination until somebody drops some.
+    private func dropLetters() {
+        guard isHealed || chance(30), let name = settings.destinations.randomElement(using: &random)?.name else {
+            return
+        }
+        process?.postToDisk(.drop(destination: name))
     }
 
     private func sleep() {

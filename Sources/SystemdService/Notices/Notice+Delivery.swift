@@ -35,8 +35,38 @@ extension Notice {
             .destinationThrottled, [.destination: destination, .detail: String(status), .seconds: seconds(span)])
     }
 
+    /// An event is a dead letter, by an answer of that status.
+    package static func eventRefused(_ destination: String, status: Int) -> Notice {
+        Notice(.eventRefused, [.destination: destination, .detail: String(status)])
+    }
+
     package static func destinationRemoved(_ destination: String, events: UInt64) -> Notice {
         Notice(.destinationRemoved, [.destination: destination, .events: String(events)])
+    }
+
+    /// An operator has paused a destination, for a while or until it is resumed.
+    package static func destinationPaused(_ destination: String, for span: Duration?) -> Notice {
+        Notice(.destinationPaused, [.destination: destination, .seconds: span.map(seconds)])
+    }
+
+    package static func destinationResumed(_ destination: String) -> Notice {
+        Notice(.destinationResumed, [.destination: destination])
+    }
+
+    package static func destinationForgotten(_ destination: String, events: UInt64) -> Notice {
+        Notice(.destinationForgotten, [.destination: destination, .events: String(events)])
+    }
+
+    package static func destinationRenamed(_ destination: String, to name: String) -> Notice {
+        Notice(.destinationRenamed, [.destination: destination, .detail: name])
+    }
+
+    package static func lettersRetried(_ count: UInt64) -> Notice {
+        Notice(.lettersRetried, [.events: String(count)])
+    }
+
+    package static func lettersDropped(_ count: UInt64) -> Notice {
+        Notice(.lettersDropped, [.events: String(count)])
     }
 
     package static func flushFinished(_ destination: String, events: UInt64, took span: Duration) -> Notice {

@@ -121,6 +121,18 @@ extension NoticeKind {
                 """,
             action: "If it lasts for hours, look at the collector."
         ),
+        .eventRefused: NoticeEntry(
+            priority: .warning, distinguishedBy: [.destination],
+            text: "Destination @UPLINK_DESTINATION@ refused an event for good: status @UPLINK_DETAIL@",
+            meaning: """
+                It refused the event alone, with an answer that says the event is to blame. The event is kept as a \
+                dead letter; those behind it go on.
+                """,
+            action: """
+                `uplinkctl dead ls` and `uplinkctl dead show ID` say why. Then `uplinkctl dead retry ID` or `uplinkctl \
+                dead drop ID`.
+                """
+        ),
         .destinationRemoved: NoticeEntry(
             priority: .warning, distinguishedBy: [.destination],
             text: """
@@ -131,8 +143,44 @@ extension NoticeKind {
                 """,
             action: """
                 Put the section back, with another URL= if need be, and leave it there until `uplinkctl status` shows \
-                nothing queued. This version has no other way to be rid of them.
+                nothing queued; or give its events up by `uplinkctl destination forget @UPLINK_DESTINATION@`.
                 """
+        ),
+        .destinationPaused: NoticeEntry(
+            priority: .notice, distinguishedBy: nil,
+            text: "Destination @UPLINK_DESTINATION@ is paused by an operator[ for @UPLINK_SECONDS@ s]",
+            meaning: "Its events are kept. The pause ends by `resume`, with its time, or with the daemon.",
+            action: "`uplinkctl resume @UPLINK_DESTINATION@` lets it go on."
+        ),
+        .destinationResumed: NoticeEntry(
+            priority: .notice, distinguishedBy: nil,
+            text: "Destination @UPLINK_DESTINATION@ is resumed by an operator",
+            meaning: "It is tried at once, whatever it waited for.",
+            action: "Nothing."
+        ),
+        .destinationForgotten: NoticeEntry(
+            priority: .notice, distinguishedBy: nil,
+            text: "Destination @UPLINK_DESTINATION@ is forgotten; events given up: @UPLINK_EVENTS@",
+            meaning: "An operator gave up what was kept for a destination that is no longer configured.",
+            action: "Nothing."
+        ),
+        .destinationRenamed: NoticeEntry(
+            priority: .notice, distinguishedBy: nil,
+            text: "What was kept for destination @UPLINK_DESTINATION@ is kept for @UPLINK_DETAIL@ now",
+            meaning: "An operator renamed a destination. One of the new name goes on where the old one stood.",
+            action: "Configure the new name and reload."
+        ),
+        .lettersRetried: NoticeEntry(
+            priority: .notice, distinguishedBy: nil,
+            text: "Dead letters are sent again: @UPLINK_EVENTS@",
+            meaning: "An operator has them tried again, each alone and with its id. What is refused is one again.",
+            action: "Nothing."
+        ),
+        .lettersDropped: NoticeEntry(
+            priority: .notice, distinguishedBy: nil,
+            text: "Dead letters were thrown away: @UPLINK_EVENTS@",
+            meaning: "An operator dropped them. They count as purged.",
+            action: "Nothing."
         ),
         .flushFinished: NoticeEntry(
             priority: .notice, distinguishedBy: [.destination],

@@ -11,6 +11,7 @@ struct Script: Sendable {
     var verdict: ReloadVerdict? = .taken(changed: [], needsRestart: [], warnings: [])
     /// The verdict comes so much later.
     var verdictDelay: Duration = .zero
+    var answer = OperatorAnswer.done
     var isAlive = true
     var isReady = true
 }
@@ -40,6 +41,11 @@ final class ScriptedDaemon: ControlDelegate {
     func flush(destination: String) -> Bool {
         flushed.with { $0.append(destination) }
         return script.report.destinations.contains { $0.name == destination }
+    }
+
+    func carryOut(_ order: OperatorOrder, _ done: @escaping (OperatorAnswer) -> Void) {
+        flushed.with { $0.append("\(order)") }
+        done(script.answer)
     }
 
     func reload(_ done: @escaping (ReloadVerdict) -> Void) {

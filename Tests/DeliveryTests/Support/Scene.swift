@@ -26,6 +26,13 @@ struct Scene {
         let reason: String?
     }
 
+    /// An event that was refused for good.
+    struct Letter: Equatable {
+        let log: LogName
+        let sequence: UInt64
+        let refusal: EventRefusal
+    }
+
     var now = Instant(nanoseconds: 1_000_000_000_000)
     var destination: Destination
     var context = AcceptContext(connectionType: .ethernet, closed: [])
@@ -36,6 +43,19 @@ struct Scene {
     /// Reads wait here while this is true.
     var holdsReads = false
     var reads: [(id: UInt64, log: LogName, from: UInt64, limit: Int)] = []
+    /// How many events a chunk has at most, so that batches span chunks.
+    var chunkEvents = 25
+    /// What becomes of refused events.
+    var burialOutcome = BurialOutcome.kept
+    var burials: [(id: UInt64, letter: Letter)] = []
+    /// Dead letters, in the order in which they were kept.
+    var letters: [Letter] = []
+    /// Dead letters that are to be sent again.
+    var retried: [(log: LogName, sequence: UInt64)] = []
+    var letterReads: [UInt64] = []
+    /// Those that were delivered.
+    var resolved: [(log: LogName, sequence: UInt64)] = []
+    var tokenReads = 0
     var flights: [Flight] = []
     var settled: [LogName: UInt64] = [:]
     var ledgers: [LogName: Ledger] = [:]
@@ -149,13 +169,25 @@ struct Scene {
             let read = reads.removeFirst()
             tell(.chunk(read: read.id, chunk(read.log, from: read.from, limit: read.limit)))
         }
+        while !letterReads.isEmpty {
+            let id = letterReads.removeFirst()
+            let next = retried.first { one in !resolved.contains { $0 == one } }
+            tell(.letter(read: id, next.map { .letter(letter($0.log, $0.sequence)) } ?? .none))
+        }
+        while !burials.isEmpty {
+            let burial = burials.removeFirst()
+            if case .kept = burialOutcome {
+                letters.append(burial.letter)
+                retried.removeAll { $0 == (burial.letter.log, burial.letter.sequence) }
+            }
+            tell(.buried(id: burial.id, burialOutcome))
+        }
     }
 
-    /// At most 25 events a chunk, so that batches span chunks.
     private func chunk(_ log: LogName, from: UInt64, limit: Int) -> Chunk? {
         let contexts = logs[log] ?? []
         guard from <= contexts.count else { return nil }
-        let last = min(from + 24, UInt64(contexts.count))
+        let last = min(from + UInt64(chunkEvents) - 1, UInt64(contexts.count))
         var bytes: [UInt8] = []
         var records: [Chunk.Record] = []
         var disposed: [Disposition] = []
@@ -175,6 +207,14 @@ struct Scene {
             contexts: Array(contexts[Int(from) - 1..<Int(last)]), disposed: disposed)
     }
 
+    private func letter(_ log: LogName, _ sequence: UInt64) -> Chunk {
+        let event = Array("{\"lane\":\"\(log.text)\",\"number\":\(sequence)}".utf8)
+        let record = Chunk.Record(sequence: sequence, range: 0..<event.count, acceptedAt: nil, context: 0)
+        return Chunk(
+            log: log, epoch: 0xE, sequences: sequence...sequence, bytes: event, records: [record],
+            contexts: [.closed(.destination, of: "main")])
+    }
+
     private mutating func take(_ effect: DeliveryEffect) {
         switch effect {
         case .read(let id, let log, let from, let limit): reads.append((id, log, from, limit))
@@ -183,6 +223,11 @@ struct Scene {
             #expect(flights.contains { $0.request.id == id }, "cancelled what is not in flight")
             flights.removeAll { $0.request.id == id }
         case .settle(let log, let dispositions): settle(log, dispositions)
+        case .bury(let id, let log, let sequence, let refusal):
+            burials.append((id, Letter(log: log, sequence: sequence, refusal: refusal)))
+        case .readLetter(let id): letterReads.append(id)
+        case .resolve(let log, let sequence): resolved.append((log, sequence))
+        case .readToken: tokenReads += 1
         case .proved: proofs += 1
         case .failed(let reason, _):
             failures.append(reason)

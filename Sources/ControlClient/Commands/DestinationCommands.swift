@@ -1,4 +1,5 @@
 internal import Bytes
+internal import JSON
 
 extension Command {
     static let flush = Command(
@@ -10,6 +11,45 @@ extension Command {
             came of it.
             """
     ) { invocation, console in
+        ofDestinations(invocation, console, "flush", body: nil) { $0.whatFlushDoes }
+    }
+
+    static let pause = Command(
+        name: "pause", operand: "DEST",
+        options: [CommandOption(name: "--for", value: "D", summary: "only for so long: 30s, 5min, 2h")],
+        summary: "stop sending to a destination, or to all",
+        details: """
+            Events for DEST, or for every destination, are kept until 'uplinkctl resume',
+            until the time of --for is over, or until the daemon is started anew.
+            """
+    ) { invocation, console in
+        var body: [UInt8]?
+        if let span = invocation.options["--for"] {
+            var json = JSONWriter()
+            json.beginObject()
+            json.member("for", span)
+            json.endObject()
+            body = json.bytes
+        }
+        return ofDestinations(invocation, console, "pause", body: body) { _ in "is paused" }
+    }
+
+    static let resume = Command(
+        name: "resume", operand: "DEST", options: [],
+        summary: "let a destination, or all of them, go on",
+        details: """
+            Ends a pause of DEST, or of every destination, and every wait, that of a held
+            one as well: it is tried at once.
+            """
+    ) { invocation, console in
+        ofDestinations(invocation, console, "resume", body: nil) { _ in "is tried now" }
+    }
+
+    /// Posts the same to one destination, or to all that are configured.
+    private static func ofDestinations(
+        _ invocation: Invocation, _ console: Console, _ word: String, body: [UInt8]?,
+        _ sentence: (StatusDocument.Destination) -> String
+    ) -> ExitStatus {
         do throws(ClientError) {
             var daemon = try DaemonConnection(DaemonSocket.control.path(invocation, console))
             let known = try daemon.exchange(method: "GET", target: "/v1/status", within: plainTimeLimit)
@@ -25,12 +65,13 @@ extension Command {
             }
             for one in destinations where one.name == invocation.operand ?? one.name {
                 let answer = try daemon.exchange(
-                    method: "POST", target: "/v1/destinations/\(one.name)/flush", within: plainTimeLimit)
+                    method: "POST", target: "/v1/destinations/\(one.name)/\(word)", body: body,
+                    within: plainTimeLimit)
                 guard answer.status < 300 else { return console.complain(answer, of: .control) }
                 if invocation.has("--json") {
                     console.write(json: answer.body)
                 } else {
-                    console.write(line: "\(one.name) \(one.whatFlushDoes)")
+                    console.write(line: "\(one.name) \(sentence(one))")
                 }
             }
             return .success

@@ -1,0 +1,50 @@
+internal import Bytes
+internal import HTTP1
+internal import JSON
+internal import Time
+
+extension OperatorAnswer {
+    /// 200 with `{}`, a count or dead letters; or the problem.
+    var response: Response {
+        var writer = JSONWriter()
+        writer.beginObject()
+        switch self {
+        case .done: break
+        case .count(let count): writer.member("count", count)
+        case .letters(let letters, let next, let withEvents):
+            writer.name("dead")
+            writer.beginArray()
+            for letter in letters { letter.write(to: &writer, withEvent: withEvents) }
+            writer.endArray()
+            if let next { writer.member("next", next) }
+        case .unknown(let detail):
+            return ProblemDetails(status: 404, type: "unknown", title: "There is none", detail: detail).response()
+        case .conflict(let detail):
+            return ProblemDetails(status: 409, type: "conflict", title: "Not as things are", detail: detail).response()
+        case .failed(let detail):
+            return ProblemDetails(status: 503, type: "failed", title: "Not done", detail: detail).response()
+        }
+        writer.endObject()
+        return .json(200, writer.bytes)
+    }
+}
+
+extension DeadLetterReport {
+    fileprivate func write(to writer: inout JSONWriter, withEvent: Bool) {
+        writer.beginObject()
+        writer.member("id", id)
+        writer.member("destination", destination)
+        writer.member("status", status)
+        writer.member("detail", detail)
+        writer.member("attempts", attempts)
+        writer.member("at", at.rfc3339.text)
+        writer.member("log", log)
+        writer.member("retried", isRetried)
+        if withEvent {
+            writer.member("accepted_at", acceptedAt.map { $0.rfc3339.text })
+            writer.name("event")
+            writer.raw(event)
+        }
+        writer.endObject()
+    }
+}

@@ -1,0 +1,70 @@
+internal import Bytes
+internal import HTTP1
+internal import HTTPServer
+internal import JSON
+internal import Time
+
+/// Why an order cannot be understood; a sentence without a full stop.
+struct OrderError: Error {
+    let detail: String
+}
+
+extension OperatorOrder {
+    /// An order to a destination by the last part of its path; nil where there is none of that name.
+    static func to(_ destination: String, _ word: String, _ exchange: HTTPExchange) throws(OrderError) -> OperatorOrder?
+    {
+        switch word {
+        case "pause":
+            let text = try body(exchange)?["for"]?.string
+            guard let text else { return .pause(destination: destination, for: nil) }
+            guard let span = try? Duration(span: text), span > .zero, span <= .seconds(366 * 86_400) else {
+                throw OrderError(detail: "for is no duration of up to a year: \(text)")
+            }
+            return .pause(destination: destination, for: span)
+        case "resume": return .resume(destination: destination)
+        case "forget": return .forget(destination: destination)
+        case "rename":
+            guard let name = try body(exchange)?["to"]?.string, isName(name) else {
+                throw OrderError(detail: "to is to name a destination: 1 to 32 of a-z, 0-9 and -")
+            }
+            return .rename(destination: destination, to: name)
+        default: return nil
+        }
+    }
+
+    /// Which dead letters to show: query parameters `destination` and `after`.
+    static func letters(_ exchange: HTTPExchange, id: String?) throws(OrderError) -> OperatorOrder {
+        guard let parameters = exchange.head.queryParameters() else {
+            throw OrderError(detail: "the query is not percent-encoded UTF-8")
+        }
+        let known = ["destination", "after"]
+        if let other = parameters.first(where: { !known.contains($0.name) }) {
+            throw OrderError(detail: "unknown parameter: \(other.name)")
+        }
+        func value(_ name: String) -> String? { parameters.last { $0.name == name }?.value }
+        return .letters(destination: value("destination"), id: id, after: value("after"))
+    }
+
+    /// Which dead letters a body selects: `{"ids":[…]}` or `{"all":true}`, and `"destination"`.
+    static func selection(_ exchange: HTTPExchange) throws(OrderError) -> LetterSelection {
+        let body = try body(exchange)
+        let ids = body?["ids"]?.array?.compactMap { $0.string }
+        guard ids?.count == body?["ids"]?.array?.count, (ids != nil) != (body?["all"] == .boolean(true)) else {
+            throw OrderError(detail: "either ids, a list of event ids, or all, true")
+        }
+        return LetterSelection(ids: ids, destination: body?["destination"]?.string)
+    }
+
+    private static func body(_ exchange: HTTPExchange) throws(OrderError) -> JSONValue? {
+        guard !exchange.body.isEmpty else { return nil }
+        guard let value = try? JSONValue(parsing: exchange.body), value.members != nil else {
+            throw OrderError(detail: "the body is no JSON object")
+        }
+        return value
+    }
+
+    private static func isName(_ text: String) -> Bool {
+        (1...32).contains(text.utf8.count)
+            && text.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 45 }
+    }
+}

@@ -1,0 +1,81 @@
+package import Time
+
+/// What an operator asks for beside status and reload.
+package enum OperatorOrder: Sendable, Equatable {
+    /// Stop sending to a destination, for good or for a while.
+    case pause(destination: String, for: Duration?)
+    /// Go on, at once.
+    case resume(destination: String)
+    /// Give up what is kept for a destination that the configuration names no more.
+    case forget(destination: String)
+    /// What is kept for such a destination is for another that is to be.
+    case rename(destination: String, to: String)
+    /// Some dead letters, those behind `after` or those of that event.
+    case letters(destination: String?, id: String?, after: String?)
+    /// Send dead letters again.
+    case retry(LetterSelection)
+    /// Throw dead letters away.
+    case drop(LetterSelection)
+}
+
+/// Which dead letters an order is for.
+package struct LetterSelection: Sendable, Equatable {
+    /// The ids of their events; nil: all.
+    package let ids: [String]?
+    /// Nil: whatever the destination.
+    package let destination: String?
+
+    package init(ids: [String]?, destination: String?) {
+        self.ids = ids
+        self.destination = destination
+    }
+}
+
+/// A dead letter as operators see it.
+package struct DeadLetterReport: Sendable, Equatable {
+    package let id: String
+    package let destination: String
+    package let log: String
+    /// The status of the answer.
+    package let status: Int
+    /// The start of the answer; not to be trusted.
+    package let detail: String
+    package let attempts: Int
+    /// When the answer came.
+    package let at: WallTime
+    package let acceptedAt: WallTime?
+    /// It is to be sent again.
+    package let isRetried: Bool
+    package let event: [UInt8]
+
+    package init(
+        id: String, destination: String, log: String, status: Int, detail: String, attempts: Int, at: WallTime,
+        acceptedAt: WallTime?, isRetried: Bool, event: [UInt8]
+    ) {
+        self.id = id
+        self.destination = destination
+        self.log = log
+        self.status = status
+        self.detail = detail
+        self.attempts = attempts
+        self.at = at
+        self.acceptedAt = acceptedAt
+        self.isRetried = isRetried
+        self.event = event
+    }
+}
+
+/// What came of an order.
+package enum OperatorAnswer: Sendable, Equatable {
+    case done
+    /// It concerned so many events.
+    case count(UInt64)
+    /// Dead letters, and, where there are more, what to give as `after`; `withEvents`, one of them was asked for.
+    case letters([DeadLetterReport], next: String?, withEvents: Bool)
+    /// There is nothing of that name.
+    case unknown(String)
+    /// It does not go together with how things are.
+    case conflict(String)
+    /// It cannot be done now.
+    case failed(String)
+}

@@ -1,0 +1,101 @@
+internal import Bytes
+internal import Control
+internal import Queue
+
+/// Orders of operators that are for the queue.
+extension DiskThread {
+    /// So many dead letters are shown at once.
+    private static let pageOfLetters = 32
+
+    func carryOut(_ order: OperatorOrder) -> OperatorAnswer {
+        do throws(QueueError) {
+            snapshotIsDue = true
+            switch order {
+            case .letters(let destination, let id, let after): return try letters(destination, id, after)
+            case .retry(let selection):
+                let wanted = try names(selection)
+                guard wanted.isKnown else { return .unknown("no dead letter has that id") }
+                return .count(try queue.retry(wanted.names))
+            case .drop(let selection):
+                let wanted = try names(selection)
+                guard wanted.isKnown else { return .unknown("no dead letter has that id") }
+                return .count(try queue.drop(wanted.names))
+            case .forget(let destination): return .count(try queue.forget(destination: destination))
+            case .rename(let destination, let name):
+                guard queue.deadLetters(of: destination, limit: 1).isEmpty else {
+                    return .conflict("\(destination) has dead letters, which keep its name: drop them first")
+                }
+                try queue.rename(destination: destination, to: name)
+                return .done
+            case .pause, .resume: return .done
+            }
+        } catch {
+            return .failed("\(error)")
+        }
+    }
+
+    private func letters(
+        _ destination: String?, _ id: String?, _ after: String?
+    ) throws(QueueError) -> OperatorAnswer {
+        if let id {
+            guard let event = EventID(text: Array(id.utf8)) else { return .unknown("no dead letter has that id") }
+            let names = try queue.deadLetters(ofEvents: [event], destination: destination)
+            let reports = try self.reports(names)
+            return reports.isEmpty
+                ? .unknown("no dead letter has that id") : .letters(reports, next: nil, withEvents: true)
+        }
+        let place = after.flatMap { DeadLetterName(place: $0) }
+        guard (after == nil) == (place == nil) else { return .unknown("there is no such place to go on from") }
+        let page = queue.deadLetters(of: destination, after: place, limit: Self.pageOfLetters + 1)
+        let shown = page.prefix(Self.pageOfLetters).map(\.name)
+        let reports = try self.reports(Array(shown))
+        let next = page.count > Self.pageOfLetters ? shown.last?.place : nil
+        return .letters(reports, next: next, withEvents: false)
+    }
+
+    private func reports(_ names: [DeadLetterName]) throws(QueueError) -> [DeadLetterReport] {
+        var reports: [DeadLetterReport] = []
+        for name in names {
+            if let report = try report(name) { reports.append(report) }
+        }
+        return reports
+    }
+
+    /// What there is to see of a letter; one that is damaged has no more than its place.
+    private func report(_ name: DeadLetterName) throws(QueueError) -> DeadLetterReport? {
+        do throws(QueueError) {
+            guard let letter = try queue.deadLetter(name) else { return nil }
+            return DeadLetterReport(
+                id: letter.id.text.text, destination: letter.destination, log: letter.log.text, status: letter.status,
+                detail: letter.detail.text, attempts: letter.attempts, at: letter.at, acceptedAt: letter.acceptedAt,
+                isRetried: queue.isRetried(name), event: letter.event)
+        } catch {
+            guard case .damagedLetter = error else { throw error }
+            return nil
+        }
+    }
+
+    private func names(
+        _ selection: LetterSelection
+    ) throws(QueueError) -> (names: [DeadLetterName], isKnown: Bool) {
+        guard let ids = selection.ids else {
+            return (queue.deadLetters(of: selection.destination, limit: .max).map(\.name), true)
+        }
+        let events = ids.compactMap { EventID(text: Array($0.utf8)) }
+        let names = try queue.deadLetters(ofEvents: Set(events), destination: selection.destination)
+        return (names, ids.isEmpty || !names.isEmpty)
+    }
+}
+
+extension DeadLetterName {
+    /// Where a listing goes on: `DESTINATION/LOG/NUMBER`.
+    fileprivate var place: String { "\(destination)/\(log.text)/\(sequence)" }
+
+    fileprivate init?(place: String) {
+        let parts = place.split(separator: "/")
+        guard parts.count == 3, let log = LogName(text: String(parts[1])), let sequence = UInt64(parts[2]) else {
+            return nil
+        }
+        self.init(destination: String(parts[0]), log: log, sequence: sequence)
+    }
+}

@@ -1,0 +1,84 @@
+internal import Control
+internal import Queue
+internal import Reactor
+internal import SystemdService
+internal import Time
+
+/// Who waits for orders that the disk's thread carries out.
+struct OrderDesk {
+    /// So many orders may wait.
+    private static let limit = 64
+
+    private var number: UInt64 = 0
+    private var waiting: [UInt64: (order: OperatorOrder, done: (OperatorAnswer) -> Void)] = [:]
+
+    /// The number of an order; nil where too many wait.
+    mutating func put(_ order: OperatorOrder, _ done: @escaping (OperatorAnswer) -> Void) -> UInt64? {
+        guard waiting.count < Self.limit else { return nil }
+        number += 1
+        waiting[number] = (order, done)
+        return number
+    }
+
+    mutating func take(_ number: UInt64) -> (order: OperatorOrder, done: (OperatorAnswer) -> Void)? {
+        waiting.removeValue(forKey: number)
+    }
+}
+
+extension LoopThread {
+    func carryOut(_ order: OperatorOrder, _ done: @escaping (OperatorAnswer) -> Void) {
+        switch order {
+        case .pause(let name, let span):
+            guard isConfigured(name) else { return done(unknown(name)) }
+            log.log(.destinationPaused(name, for: span))
+            tell(.pause(destination: name, until: span.map { loop.now + $0 }))
+            done(.done)
+        case .resume(let name):
+            guard isConfigured(name) else { return done(unknown(name)) }
+            log.log(.destinationResumed(name))
+            tell(.resume(destination: name))
+            done(.done)
+        case .forget(let name), .rename(let name, _):
+            guard !isConfigured(name) else {
+                return done(.conflict("\(name) is configured: take its section out and reload first"))
+            }
+            guard isKept(name) else { return done(unknown(name)) }
+            if case .rename(_, let new) = order, isConfigured(new) || isKept(new) {
+                return done(.conflict("\(new) is there already: rename first, then configure it and reload"))
+            }
+            post(order, done)
+        case .letters, .retry, .drop: post(order, done)
+        }
+    }
+
+    func carriedOut(_ number: UInt64, _ answer: OperatorAnswer) {
+        guard let (order, done) = orders.take(number) else { return }
+        if let notice = notice(of: order, answer) { log.log(notice) }
+        switch order {
+        case .retry, .drop: tell(.lettersChanged)
+        default: break
+        }
+        done(answer)
+    }
+
+    private func post(_ order: OperatorOrder, _ done: @escaping (OperatorAnswer) -> Void) {
+        guard let number = orders.put(order, done) else { return done(.failed("too many orders wait for the disk")) }
+        requests.post(.order(number: number, order))
+    }
+
+    private func notice(of order: OperatorOrder, _ answer: OperatorAnswer) -> Notice? {
+        switch (order, answer) {
+        case (.retry, .count(let count)) where count > 0: .lettersRetried(count)
+        case (.drop, .count(let count)) where count > 0: .lettersDropped(count)
+        case (.forget(let name), .count(let count)): .destinationForgotten(name, events: count)
+        case (.rename(let name, let new), .done): .destinationRenamed(name, to: new)
+        default: nil
+        }
+    }
+
+    private func isConfigured(_ name: String) -> Bool { coordinator.units.contains { $0.name == name } }
+
+    private func isKept(_ name: String) -> Bool { snapshot.cursors.contains { $0.destination == name } }
+
+    private func unknown(_ name: String) -> OperatorAnswer { .unknown("no destination is named \(name)") }
+}

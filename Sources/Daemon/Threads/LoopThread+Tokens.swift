@@ -1,0 +1,32 @@
+internal import Configuration
+internal import Posix
+internal import Reactor
+internal import SystemdService
+
+/// A token as it stands in its file; nil where that cannot be read.
+struct FreshToken: Sendable {
+    let destination: String
+    let token: [UInt8]?
+    let notices: [Notice]
+}
+
+/// Tokens that are read anew, each on a thread of its own, for a mount may hang.
+extension LoopThread {
+    func readToken(_ destination: String) {
+        guard let section = settings.configuration?.destinations.first(where: { $0.name == destination }),
+            tokensUnderWay.insert(destination).inserted
+        else { return }
+        let replies = tokens
+        _ = Posix.Thread(name: "token") {
+            var reader = FileReader()
+            let token = reader.token(of: section)
+            replies.post(FreshToken(destination: destination, token: token, notices: reader.notices))
+        }
+    }
+
+    func took(_ fresh: FreshToken) {
+        tokensUnderWay.remove(fresh.destination)
+        for notice in fresh.notices { log.log(notice) }
+        tell(.token(destination: fresh.destination, fresh.token))
+    }
+}

@@ -1,0 +1,48 @@
+import Queue
+import Testing
+
+/// Destinations that are forgotten or renamed.
+struct RemovalTests {
+    private func bench() throws -> (MemoryStorage, Bench) {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, destinations: ["main", "other"])
+        _ = bench.commit(.normal, batches: [5])
+        bench.queue.settle(destination: "main", log: .normal, [Disposition(.delivered, 1...2)])
+        bench.destinations = ["other"]
+        bench.queue.use(destinations: ["other"])
+        return (storage, bench)
+    }
+
+    @Test func aForgottenDestinationLeavesNothing() throws {
+        let (_, bench) = try bench()
+        #expect(try bench.queue.forget(destination: "main") == 3)
+        for round in 0..<2 {
+            #expect(bench.queue.snapshot.cursors.map(\.destination) == ["other"], "\(round)")
+            #expect(bench.queue.deadLetters(limit: 9).isEmpty)
+            try bench.restart(clean: false)
+        }
+    }
+
+    @Test func lettersGoWithTheirDestination() throws {
+        let (_, bench) = try bench()
+        let refusal = EventRefusal(status: 400, attempts: 1, detail: [])
+        #expect(try bench.queue.bury(3, of: .normal, for: "main", refusal, at: bench.wall))
+        bench.queue.settle(destination: "main", log: .normal, [Disposition(.dead, 3...3)])
+        #expect(try bench.queue.forget(destination: "main") == 2)
+        try bench.restart(clean: false)
+        #expect(bench.queue.deadLetters(limit: 9).isEmpty)
+        #expect(bench.queue.snapshot.cursors.map(\.destination) == ["other"])
+    }
+
+    @Test func aRenamedDestinationGoesOnWhereItStood() throws {
+        let (_, bench) = try bench()
+        try bench.queue.rename(destination: "main", to: "new")
+        for round in 0..<2 {
+            let cursor = try #require(bench.queue.snapshot.cursors.first { $0.destination == "new" })
+            #expect(cursor.low == 3 && cursor.ledger.delivered == 2 && cursor.queued == 3, "\(round)")
+            #expect(bench.queue.snapshot.cursors.count == 2)
+            bench.destinations = ["other", "new"]
+            try bench.restart(clean: false)
+        }
+    }
+}
