@@ -67,13 +67,6 @@ package final class Export {
                     if try look.isOver(for: name, inspection) { look = try Look(inspection, everything: everything) }
                     continue
                 }
-                // A daemon may have settled them, and dropped their segment, before the log was listed.
-                let lows = inspection.cursors().slots.filter { $0.log == name }.map(\.low)
-                if startsAtCursors, let low = lows.min(), low > sequence {
-                    nextSequence = low
-                    _ = queue.takeDamages()
-                    continue
-                }
             }
             note(lost, of: log)
             take(chunk)
