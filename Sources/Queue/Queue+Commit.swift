@@ -89,13 +89,15 @@ extension Queue {
         }
     }
 
-    /// Tries whether a log whose commit failed can be written again, with what must be committed again if anything.
+    /// Tries whether logs whose commit failed can be written again, with what must be committed again if anything.
     func retryCommit() {
         do throws(QueueError) {
             try completeStart()
+            var failure: QueueError?
             for log in logsInOrder where log.mustCommitAgain || log.unrecovered != nil || log.name == failedLog {
-                try commitKept(of: log)
+                do throws(QueueError) { try commitKept(of: log) } catch { failure = failure ?? error }
             }
+            if let failure { throw failure }
             commitFailure = nil
         } catch {
             switch (commitFailure, error) {
