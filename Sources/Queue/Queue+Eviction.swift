@@ -92,9 +92,9 @@ extension Queue {
 extension Queue {
     /// Events of a log's oldest segment, as far as one read goes; a failing disk is asked until it counts as damaged.
     private func content(ofOldestIn log: LogState, from first: UInt64, through last: UInt64) -> ChunkBuilder {
-        var builder = ChunkBuilder(limit: SegmentWindow.step, expiry: .never)
+        var builder = ChunkBuilder(limit: window.step, expiry: .never)
         for _ in 0...Self.triesBeforeDamage {
-            builder = ChunkBuilder(limit: SegmentWindow.step, expiry: .never)
+            builder = ChunkBuilder(limit: window.step, expiry: .never)
             do throws(QueueError) {
                 try fill(&builder, log, 0, from: first, through: last, limit: builder.limit)
                 break

@@ -22,7 +22,7 @@ package final class Queue {
     let quarantine: Quarantine
     let cursorFile: CursorFile
     let deadLetters: DeadLetterStore
-    let window = SegmentWindow()
+    let window: SegmentWindow
     /// Held open for its lock.
     var lock: (any StorageFile)?
     /// FORMAT, where it could not be written yet.
@@ -94,6 +94,7 @@ package final class Queue {
         self.clock = clock
         lastMoment = Moment(wall: format.created, age: 0)
         identity = format.identity
+        window = SegmentWindow(step: options.readBytes)
         quarantine = Quarantine(storage, limit: options.quarantineBytes)
         cursorFile = CursorFile(storage, seal: format.identity.seal)
         deadLetters = DeadLetterStore(storage, seal: format.identity.seal)

@@ -39,7 +39,7 @@ struct ReadPlace {
     /// Reads events up to `end` into a chunk, until it has `limit` bytes of them or four times as many were read.
     mutating func fill(_ chunk: inout ChunkBuilder, through end: UInt64, limit: Int) throws(Errno) {
         let window = walk.window
-        let most = 4 * max(limit, SegmentWindow.step)
+        let most = 4 * max(limit, window.step)
         var start: Int?
         while sequence <= end, chunk.bytes.count < limit, chunk.records.count < Self.maximumRecords,
             window.bytesRead - (start ?? window.bytesRead) < most

@@ -252,7 +252,7 @@ struct SegmentScan {
         var last: Int?
         var at = range.lowerBound
         while at < range.upperBound {
-            let piece = at..<min(range.upperBound, at + SegmentWindow.step)
+            let piece = at..<min(range.upperBound, at + window.step)
             let count = try window.load(piece)
             guard count > 0 else { break }
             let start = window.index(of: at)
