@@ -39,8 +39,8 @@ extension Queue {
         return beginEmptySegment(of: log, moment)
     }
 
-    /// Counts what destinations have not settled up to an event as evicted, and makes that durable; false, and nothing
-    /// has changed, where that fails.
+    /// Counts what destinations have not settled up to an event as evicted, and makes that durable; false where that
+    /// fails, and nothing has changed unless the disk may have it.
     private func pass(_ log: LogState, through last: UInt64) -> Bool {
         let before = cursors
         let behind = before.filter { $0.key.log == log.name && $0.value.state.low <= last }
@@ -58,6 +58,10 @@ extension Queue {
         do throws(QueueError) {
             try synchroniseCursors()
         } catch {
+            guard !cursorFile.mayBeDurable else {
+                moves += passed
+                return false
+            }
             for (key, cursor) in behind { _ = cursorFile.write(slot(key, cursor.state), at: cursor.slot) }
             cursors = before
             return false
