@@ -298,7 +298,10 @@ extension Queue {
         for destination in destinations {
             let key = CursorKey(destination: destination, log: log.name)
             guard cursors[key] == nil else { continue }
-            let state = CursorState(low: log.oldest, origin: log.oldest - 1, ledger: Ledger())
+            var state = CursorState(low: log.oldest, origin: log.oldest - 1, ledger: Ledger())
+            // Those of a cursor that was lost.
+            let letters = deadLetters.names(of: key) { $0 < state.low && ($1 == .waiting || $1 == .retried) }
+            state.reconcile(letters: UInt64(letters.count), delivered: 0)
             cursors[key] = Cursor(state: state, slot: cursorFile.write(slot(key, state), at: nil))
             made.append(RecoveryReport.CursorReset(destination: destination, log: log.name, low: state.low))
         }
