@@ -143,6 +143,7 @@ extension Queue {
     private func recoverTail(_ log: LogState) throws(QueueError) {
         var known: UInt64?
         var tails: [Tail] = []
+        var hollow: [(name: SegmentName, known: UInt64)] = []
         var damages: [(damage: RecoveryReport.Damage, file: any StorageFile)] = []
         for segment in log.segments.reversed() {
             let scanned = try scan(segment, of: log)
@@ -153,7 +154,12 @@ extension Queue {
             }
             recovery.salvaged += scan.salvaged
             recovery.keyed += scan.keyed
-            guard let wall = scan.wall else { continue }
+            guard let wall = scan.wall else {
+                if scan.salvaged == 0, scan.damages.isEmpty, let previous = scanned.header?.previous {
+                    hollow.append((segment.name, previous.last))
+                }
+                continue
+            }
             recovery.resume(age: scan.age, lastCommit: wall)
             tails.append(scanned)
             break
@@ -164,6 +170,8 @@ extension Queue {
             report(damage, in: file)
         }
         guard let newest = tails.first else { return }
+        // Opened after a commit had failed of which the disk has more than its header knows: it would hide that.
+        for (name, known) in hollow where name.first <= log.last && known < log.last { forget(name, of: log) }
         log.tip = SegmentHeader.Previous(
             segment: newest.segment.name.id, validLength: newest.scan.validEnd, last: log.last)
         for segment in log.segments.reversed() where segment.name.id < newest.segment.name.id {

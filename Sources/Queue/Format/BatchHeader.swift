@@ -27,7 +27,7 @@ internal import Time
 ///    56  u32  CRC32C of the accept context, without padding
 ///    60  u32  CRC32C of the length table
 ///    64  i64  wall time of the commit, milliseconds; Int64.min while the clock was not synchronised
-///    72  u64  age clock, milliseconds
+///    72  u64  age clock, milliseconds; 2^50 - 1: not known, its events do not expire
 ///    80  u64  how many batches of the segment were known to be durable when this one was written
 ///    88  u32  zero
 ///    92  u32  where the batch stands in the file, in units of 512 bytes: a write that went astray is no batch
@@ -55,6 +55,8 @@ struct BatchHeader: Equatable {
     private static let maximumContext = 1_024
     /// Milliseconds; about 35,000 years.
     private static let maximumAge: UInt64 = 1 << 50
+    /// Of events whose batch could not be read, so that nothing says when they expire.
+    static let unknownAge = maximumAge - 1
 
     var segment: UInt64
     var epoch: UInt64

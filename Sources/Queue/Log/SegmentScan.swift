@@ -18,8 +18,9 @@ struct SegmentScan {
     /// Events read from batches that were not whole.
     private(set) var salvaged = 0
     private(set) var keyed: [RecoveryReport.Keyed] = []
-    /// Of the newest batch.
+    /// Of the newest batch that has one, or else of the segment.
     private(set) var age: UInt64 = 0
+    /// Of the newest batch.
     private(set) var wall: WallTime?
 
     private let log: LogName
@@ -67,6 +68,7 @@ struct SegmentScan {
         if header == nil, size > 0 { note(.repaired, 0..<min(size, SegmentHeader.size), nil) }
         let start = header?.block ?? Block.least
         epochs = header.map { [$0.epoch] } ?? []
+        age = header?.age ?? 0
         validEnd = start
         var walk = BatchWalk(
             window, segment: segment.id, seal: seal, from: start, to: size,
@@ -113,7 +115,7 @@ struct SegmentScan {
         }
         validEnd = found.end
         epochs = epochs.prefix(1) + [header.epoch]
-        age = header.age
+        if header.age != BatchHeader.unknownAge { age = header.age }
         wall = header.wall
     }
 

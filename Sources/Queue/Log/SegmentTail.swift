@@ -37,7 +37,9 @@ struct SegmentTail {
             var search = RecordSearch(
                 window, segment: segment, behind: end, size: size, expecting: walk.expected, epochs: [newest.epoch])
             isNewBatch = true
-            while let step = try search.next() { take(step, newest, search.epoch, .unknown, window.bytes, last) }
+            var unknown = newest
+            unknown.age = BatchHeader.unknownAge
+            while let step = try search.next() { take(step, unknown, search.epoch, .unknown, window.bytes, last) }
         }
         if self.last != last { (batches, self.last) = ([], nil) }
     }
