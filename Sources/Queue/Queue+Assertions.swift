@@ -30,7 +30,7 @@
             let end = min(log.last, low + Self.eventsChecked)
             while next <= end {
                 guard let index = index(holding: next, in: log), next <= log.end(of: index) else { return }
-                var builder = ChunkBuilder(limit: SegmentWindow.step, expiry: .never)
+                var builder = ChunkBuilder(limit: window.step, expiry: .never)
                 let through = min(end, log.end(of: index))
                 guard (try? fill(&builder, log, index, from: next, through: through, limit: builder.limit)) != nil
                 else { return }

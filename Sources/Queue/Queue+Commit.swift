@@ -89,13 +89,15 @@ extension Queue {
         }
     }
 
-    /// Tries whether a log whose commit failed can be written again, with what must be committed again if anything.
+    /// Tries whether logs whose commit failed can be written again, with what must be committed again if anything.
     func retryCommit() {
         do throws(QueueError) {
             try completeStart()
+            var failure: QueueError?
             for log in logsInOrder where log.mustCommitAgain || log.unrecovered != nil || log.name == failedLog {
-                try commitKept(of: log)
+                do throws(QueueError) { try commitKept(of: log) } catch { failure = failure ?? error }
             }
+            if let failure { throw failure }
             commitFailure = nil
         } catch {
             switch (commitFailure, error) {
@@ -148,7 +150,11 @@ extension Queue {
             }
         }
         let start = clock()
-        try attempt(.synchronise, path, at: writer.offset) { () throws(Errno) in try writer.synchronise() }
+        try attempt(.synchronise, path, at: writer.offset) { () throws(Errno) in
+            try writer.synchronise()
+            // Nothing is written behind it before, so that a start need not commit it again once something was.
+            if again > 0 { try writer.confirm() }
+        }
         newestSync = clock()
         lastSyncMicroseconds = Int((newestSync - start).nanoseconds / 1_000)
         log.mustCommitAgain = false

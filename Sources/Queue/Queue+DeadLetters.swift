@@ -230,7 +230,7 @@ extension CursorState {
     /// What is counted as dead and has no file any more was delivered, as far as there are such letters, or removed by
     /// somebody. Letters that are not counted lie before a cursor that was lost, were put back,
     /// or were left by an attempt that failed: the store wins over what else is counted.
-    fileprivate mutating func reconcile(letters: UInt64, delivered: UInt64) {
+    mutating func reconcile(letters: UInt64, delivered: UInt64) {
         let gone = ledger.dead > letters ? ledger.dead - letters : 0
         ledger.dead -= gone
         ledger.delivered += min(gone, delivered)

@@ -39,8 +39,8 @@ extension Queue {
         return beginEmptySegment(of: log, moment)
     }
 
-    /// Counts what destinations have not settled up to an event as evicted, and makes that durable; false, and nothing
-    /// has changed, where that fails.
+    /// Counts what destinations have not settled up to an event as evicted, and makes that durable; false where that
+    /// fails, and nothing has changed unless the disk may have it.
     private func pass(_ log: LogState, through last: UInt64) -> Bool {
         let before = cursors
         let behind = before.filter { $0.key.log == log.name && $0.value.state.low <= last }
@@ -58,6 +58,10 @@ extension Queue {
         do throws(QueueError) {
             try synchroniseCursors()
         } catch {
+            guard !cursorFile.mayBeDurable else {
+                moves += passed
+                return false
+            }
             for (key, cursor) in behind { _ = cursorFile.write(slot(key, cursor.state), at: cursor.slot) }
             cursors = before
             return false
@@ -92,9 +96,9 @@ extension Queue {
 extension Queue {
     /// Events of a log's oldest segment, as far as one read goes; a failing disk is asked until it counts as damaged.
     private func content(ofOldestIn log: LogState, from first: UInt64, through last: UInt64) -> ChunkBuilder {
-        var builder = ChunkBuilder(limit: SegmentWindow.step, expiry: .never)
+        var builder = ChunkBuilder(limit: window.step, expiry: .never)
         for _ in 0...Self.triesBeforeDamage {
-            builder = ChunkBuilder(limit: SegmentWindow.step, expiry: .never)
+            builder = ChunkBuilder(limit: window.step, expiry: .never)
             do throws(QueueError) {
                 try fill(&builder, log, 0, from: first, through: last, limit: builder.limit)
                 break

@@ -170,7 +170,7 @@ extension Queue {
             return log.slack = nil
         }
         let path = log.path(of: name)
-        let range = start..<min(start + SegmentWindow.step, log.segments[index].size)
+        let range = start..<min(start + window.step, log.segments[index].size)
         log.segments[index].allocated = try attempt(.write, path, at: start) { () throws(Errno) in
             let file = try storage.open(path, .readWrite)
             var bytes: [UInt8] = []

@@ -78,12 +78,13 @@ extension Queue {
                 place = ReadPlace(window, segment.name, seal: identity.seal, sequence: sequence, end: source.size)
                 try place.fill(&builder, through: end, limit: limit)
             }
-            log.places.put(place)
+            if !place.isAtEnd { log.places.put(place) }
             log.failedRead = (0, 0)
         } catch {
             if case .failed(.open, _, _, .noEntry) = error {
                 builder.lost.append(
-                    ChunkBuilder.Lost(sequences: sequence...end, segment: segment.name.id, bytes: 0..<0))
+                    ChunkBuilder.Lost(
+                        sequences: sequence...end, first: sequence, segment: segment.name.id, bytes: 0..<0))
                 return
             }
             let times = log.failedRead.sequence == sequence ? log.failedRead.times : 0
@@ -182,7 +183,7 @@ extension Queue {
             RecoveryReport.Damage(
                 kind: lost.bytes.isEmpty ? .missing : .corrupted, log: log.name, segment: lost.segment,
                 offset: lost.bytes.lowerBound,
-                length: lost.bytes.count, sequences: lost.sequences))
+                length: lost.bytes.count, sequences: lost.first...lost.sequences.upperBound))
     }
 
     /// Names events that no file holds, once for all destinations.

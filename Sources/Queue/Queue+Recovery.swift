@@ -159,6 +159,7 @@ extension Queue {
         var known: UInt64?
         var unproven: [SegmentName] = []
         var tails: [Tail] = []
+        var hollow: [(name: SegmentName, known: UInt64)] = []
         var damages: [(damage: RecoveryReport.Damage, file: any StorageFile)] = []
         for index in log.segments.indices.reversed() {
             let name = log.segments[index].name
@@ -175,7 +176,12 @@ extension Queue {
             known = max(known ?? 0, scan.last, scanned.header?.previous?.last ?? 0)
             recovery.salvaged += scan.salvaged
             recovery.keyed += scan.keyed
-            guard scan.batches > 0 else { continue }
+            guard scan.batches > 0 else {
+                if scan.salvaged == 0, scan.damages.isEmpty, let previous = scanned.header?.previous {
+                    hollow.append((name, previous.last))
+                }
+                continue
+            }
             recovery.age = max(recovery.age, scan.age)
             tails.append(scanned)
             break
@@ -192,6 +198,8 @@ extension Queue {
         if let header = newest.header, !header.isRecycled {
             log.slack = (newest.segment.name, roundedUp(newest.scan.validEnd, to: 4_096))
         }
+        // Opened after a commit had failed of which the disk has more than its header knows: it would hide that.
+        for (name, known) in hollow where name.first <= log.last && known < log.last { forget(name, of: log) }
         log.tip = SegmentHeader.Previous(
             segment: newest.segment.name.id, validLength: newest.scan.validEnd, last: log.last)
         for segment in log.segments.reversed() where segment.name.id < newest.segment.name.id {
@@ -331,7 +339,10 @@ extension Queue {
         for destination in destinations {
             let key = CursorKey(destination: destination, log: log.name)
             guard cursors[key] == nil else { continue }
-            let state = CursorState(low: log.oldest, origin: log.oldest - 1, ledger: Ledger())
+            var state = CursorState(low: log.oldest, origin: log.oldest - 1, ledger: Ledger())
+            // Those of a cursor that was lost.
+            let letters = deadLetters.names(of: key) { $0 < state.low && ($1 == .waiting || $1 == .retried) }
+            state.reconcile(letters: UInt64(letters.count), delivered: 0)
             cursors[key] = Cursor(state: state, slot: cursorFile.write(slot(key, state), at: nil))
             made.append(RecoveryReport.CursorReset(destination: destination, log: log.name, low: state.low))
         }

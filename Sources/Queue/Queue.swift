@@ -102,6 +102,7 @@ package final class Queue {
         self.clock = clock
         lastMoment = Moment(wall: format.created, age: 0)
         identity = format.identity
+        window = SegmentWindow(step: options.readBytes)
         quarantine = Quarantine(storage, limit: options.quarantineBytes)
         cursorFile = CursorFile(storage, seal: format.identity.seal)
         deadLetters = DeadLetterStore(storage, seal: format.identity.seal)

@@ -10,6 +10,8 @@ package struct QueueOptions: Sendable {
     package var firstSegmentBytes: Int
     /// The length of its later segments in bytes.
     package var segmentBytes: Int
+    /// How much of a segment is read at once, bytes.
+    package var readBytes = SegmentWindow.usualStep
     /// What damaged bytes copied aside may take, in bytes.
     package var quarantineBytes: Int
     /// How old an event may become (`MaxAge`); nil: as old as its own time to live allows.

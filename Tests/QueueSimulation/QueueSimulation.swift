@@ -43,7 +43,9 @@ enum QueueSimulation {
         for number in 0..<workers {
             _ = Thread(name: "seeds-\(number)") { work(kind, findings) }
         }
-        let result = findings.wait(until: { $0.running == 0 }) { ($0.distribution.text, $0.broken, $0.next) }
+        let result = findings.wait(until: { $0.running == 0 }) {
+            ($0.distribution.text, $0.broken.sorted { $0.seed < $1.seed }, $0.next)
+        }
         say(result.0)
         say("\(result.2 - first) seeds of \(operations) operations in \(Int((Clock.now - start).inSeconds)) s")
         Process.exit(kind == "unsynced" ? judge(result.1, count) : report(result.1, kind))

@@ -241,6 +241,31 @@ import Time
         #expect(bench.queue.deadLetters(of: "b", limit: 99).count == 6)
     }
 
+    /// A cursor that was lost and is made anew begins behind its letters, which count as dead at once.
+    @Test func aNewCursorCountsTheLettersThatAreThere() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, destinations: ["main", "other"])
+        bench.commit(batches: [5])
+        try bench.queue.bury([bench.letter(2), bench.letter(4)])
+        for name in bench.destinations { _ = try bench.drain(to: name) }
+        while bench.queue.snapshot.logs.first?.oldest == 1 {
+            bench.commit(batches: [1], length: 30_000)
+            for name in bench.destinations { _ = try bench.drain(to: name) }
+            bench.housekeep()
+        }
+        bench.queue.close()
+        storage.files["cursors"] = nil
+        bench.destinations = ["other"]
+        try bench.restart(clean: false)
+        bench.queue.use(destinations: ["main", "other"])
+        let made = try #require(bench.queue.cursor(destination: "main", log: .normal))
+        #expect(made.ledger.dead == 2 && made.ledger.total == 2)
+        bench.checkSums()
+        bench.destinations = ["main", "other"]
+        try bench.restart()
+        #expect(bench.queue.cursor(destination: "main", log: .normal) == made)
+    }
+
     @Test func aLetterIsSentAgain() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)

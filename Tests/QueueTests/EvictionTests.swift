@@ -194,6 +194,29 @@ import Time
         #expect(bench.queue.cursor(destination: "main", log: .normal) == before)
     }
 
+    /// What may stand on the disk already is not taken back in memory.
+    @Test func whatTheDiskMayHaveAsGivenUpIsGivenUp() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, Self.options)
+        while bench.queue.takeMoves().isEmpty { bench.commit(batches: [1], length: 3_000) }
+        try bench.queue.synchroniseCursors()
+        let before = try #require(bench.queue.cursor(destination: "main", log: .normal))
+        var isRenamed = false
+        storage.fault = { call in
+            if call == .rename("cursors.new", "cursors") { isRenamed = true }
+            return isRenamed && call == .synchroniseDirectory("") ? .io : nil
+        }
+        while isTaken(bench.commit(batches: [1], length: 3_000)) {}
+        storage.fault = nil
+        let after = try #require(bench.queue.cursor(destination: "main", log: .normal))
+        #expect(after.low > before.low)
+        let moves = bench.queue.takeMoves()
+        #expect(moves.last?.low == after.low)
+        #expect(moves.reduce(0) { $0 + $1.count } == after.ledger.evicted - before.ledger.evicted)
+        try bench.restart(clean: false)
+        #expect(bench.queue.cursor(destination: "main", log: .normal) == after)
+    }
+
     @Test func anEventTooLargeForTheQueueCostsNothing() throws {
         let bench = try Bench(MemoryStorage(), Self.options)
         for _ in 0..<100 { bench.commit(batches: [1], length: 3_000) }

@@ -231,4 +231,26 @@ import Time
         try bench.restart()
         #expect(try bench.drain(to: "late").events == bench.accepted[.normal])
     }
+
+    /// Each log that could not be read is tried, though another still fails.
+    @Test func aLogThatCannotBeReadKeepsNoOtherFromBeingTried() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for log in [LogName.bulk, .normal] { bench.commit(log, batches: [3]) }
+        bench.queue.close()
+        storage.fault = { call in
+            if case .names(let path) = call, path.hasPrefix("logs/") { .io } else { nil }
+        }
+        try bench.restart(clean: false)
+        storage.fault = { $0 == .names("logs/bulk") ? .io : nil }
+        for second in 0..<3 {
+            _ = bench.queue.housekeep(at: Instant(nanoseconds: Int64(second) * 1_100_000_000), age: bench.age)
+        }
+        #expect(try bench.drain(.normal).events == bench.accepted[.normal])
+        let outcome = bench.commit(.bulk)[0]
+        #expect(bench.accepted[.bulk]?.count == 3, "\(outcome)")
+        storage.fault = nil
+        bench.commit(.bulk)
+        #expect(try bench.drain(.bulk).events == bench.accepted[.bulk])
+    }
 }

@@ -211,4 +211,86 @@ import Time
         #expect(delivery.events == scene.bench.accepted[.normal])
         #expect(delivery.quarantined.isEmpty)
     }
+
+    /// A reader that has looked for lost events to the end of its segment must not stay there.
+    @Test func whatIsCommittedBehindALostBatchIsRead() throws {
+        let scene = try Scene([[1], [3]])
+        for part in [Scene.Part.header, .records, .trailer] { try scene.erase(part, of: 1) }
+        #expect(try scene.bench.drain().quarantined == [2, 3, 4])
+        scene.bench.commit(batches: [2])
+        let delivery = try scene.bench.drain()
+        #expect(delivery.events.keys.sorted() == [5, 6])
+        #expect(delivery.quarantined.isEmpty)
+    }
+
+    /// Damage is named whole, though the destination that finds it needs only a part.
+    @Test func damageIsNamedWholeWhoeverFindsIt() throws {
+        let scene = try Scene([[1], [3], [1]])
+        let queue = scene.bench.queue
+        queue.settle(destination: "late", log: .normal, [Disposition(.delivered, 1...2)])
+        for part in [Scene.Part.header, .records, .trailer] { try scene.erase(part, of: 1) }
+        #expect(try scene.bench.drain(to: "late").quarantined == [3, 4])
+        #expect(try scene.bench.drain().quarantined == [2, 3, 4])
+        #expect(queue.takeDamages().map(\.sequences) == [2...4])
+    }
+
+    /// When an event was accepted whose batch cannot be read nobody knows: it may expire late, never early.
+    @Test func whatIsFoundWithoutItsBatchDoesNotExpire() throws {
+        for isRestarted in [false, true] {
+            let scene = try Scene([[1]])
+            let bench = scene.bench
+            bench.age += 90_000
+            bench.commit(batches: [2], timeToLive: 60)
+            let path = try bench.onlySegment
+            let node = try #require((bench.storage as? MemoryStorage)?.files[path])
+            let start = scene.batches[0].upperBound
+            let end = start + Int(node.bytes.loadLittleEndian(at: start + 48, as: UInt32.self))
+            for index in [start + 6, end - 100] { node.bytes[index] ^= 0x10 }
+            bench.age += 30_000
+            if isRestarted {
+                try bench.restart(clean: false)
+                #expect(bench.queue.recovery.age == 110_000 || bench.queue.recovery.age == 20_000)
+            }
+            let delivery = try bench.drain()
+            #expect(delivery.events.keys.sorted() == [1, 2, 3], "\(isRestarted)")
+            #expect(delivery.expired.isEmpty, "\(isRestarted)")
+        }
+    }
+
+    /// A commit failed, the segment for the next try was opened, and the process died: what the disk has of the first
+    /// try is not hidden by the second, which holds nothing.
+    @Test func aSegmentThatHoldsNothingHidesNothing() throws {
+        let storage = MemoryStorage(physicalBlock: Self.block)
+        let bench = try Bench(storage)
+        bench.commit(batches: [2])
+        var syncs = 0
+        storage.fault = { call in
+            if case .synchronise(let path) = call, path.hasSuffix(".segment") { syncs += 1 }
+            guard syncs > 0 else { return nil }
+            switch call {
+            case .write(let path, _) where path.hasSuffix(".segment"): return .io
+            case .synchronise(let path) where path.hasSuffix(".segment"): return .io
+            case .unlink(let path) where path.hasSuffix(".segment"): return .io
+            default: return nil
+            }
+        }
+        let failed = [bench.event(300), bench.event(300), bench.event(300)]
+        var batches = [bench.batch(.normal, failed)]
+        guard case .refused = bench.queue.commit(&batches, at: bench.wall, age: bench.age)[0] else {
+            Issue.record("it was taken")
+            return
+        }
+        storage.fault = nil
+        let names = try storage.names(in: "logs/normal").filter { $0 != "spare" }
+        #expect(names.count == 2)
+        // The middle one of the batch that was not acknowledged came to nothing.
+        let node = try #require(storage.files["logs/normal/" + names[0]])
+        let place = try #require(node.bytes.indices.first { node.bytes[$0...].starts(with: failed[1]) })
+        node.bytes[place] ^= 0x10
+        try bench.restart(clean: false)
+        #expect(bench.queue.snapshot.logs.first?.accepted == 5)
+        let delivery = try bench.drain()
+        #expect(delivery.events.keys.sorted() == [1, 2, 3, 5])
+        #expect(delivery.quarantined == [4])
+    }
 }

@@ -31,6 +31,10 @@ final class CursorFile {
     /// What made the newest write or sync fail; nil once one has succeeded.
     private(set) var failure: QueueError?
 
+    /// True where a sync failed after what it was to make durable had come to the disk under the file's name, so that
+    /// the next start may find it.
+    private(set) var mayBeDurable = false
+
     /// What its bytes on disk are, zero while there is no file.
     var bytes: Int { fileSize }
 
@@ -153,8 +157,10 @@ final class CursorFile {
     /// Makes everything written durable, in a new file where the old one failed.
     func synchronise() throws(QueueError) {
         guard isDirty else { return }
+        mayBeDurable = false
         do throws(Errno) {
             if let file, failure == nil {
+                mayBeDurable = true
                 try file.synchroniseData()
             } else {
                 try renewFile()
@@ -180,6 +186,7 @@ final class CursorFile {
     /// Writes every slot over the older of its copies, so that the sync covers all of them whatever became of earlier
     /// ones.
     private func writeOver(_ old: any StorageFile) throws(Errno) {
+        mayBeDurable = true
         for index in slots.indices {
             guard var slot = slots[index] else { continue }
             slot.generation += 1
@@ -213,6 +220,7 @@ final class CursorFile {
             try new.write(image, in: 0..<image.count, at: 0)
             try new.synchroniseData()
             if isUnread { try moveAside() }
+            mayBeDurable = true
             try storage.rename(Self.newPath, to: Self.path)
             earlier = nil
         } catch {

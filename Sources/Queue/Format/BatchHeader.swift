@@ -23,11 +23,11 @@ internal import Time
 ///    44  u32  R: length of the records, bytes
 ///    48  u32  size of the batch, bytes, a multiple of the block
 ///    52  u16  length of the accept context before padding, bytes
-///    54  u16  flags: 1 committed again, so that its events stand in an earlier segment, too; 2 there again as well
+///    54  u16  flags: 1 committed again after an error, so that its events stand in an earlier segment, too
 ///    56  u32  CRC32C of the accept context, without padding
 ///    60  u32  CRC32C of the length table
 ///    64  i64  wall time of the commit, milliseconds; Int64.min while the clock was not synchronised
-///    72  u64  age clock, milliseconds
+///    72  u64  age clock, milliseconds; 2^50 - 1: not known, its events do not expire
 ///    80  u64  how many batches of the segment were known to be durable when this one was written
 ///    88  u32  zero
 ///    92  u32  where the batch stands in the file, in units of 512 bytes: a write that went astray is no batch
@@ -50,12 +50,13 @@ struct BatchHeader: Equatable {
     private static let fewBytes = 8
     static let tableEntrySize = 8
     static let committedAgain: UInt16 = 1
-    static let committedTwice: UInt16 = 2
     private static let magic: UInt32 = 0x3142_5055
     private static let trailerMagic: UInt32 = 0x3154_5055
     private static let maximumContext = 1_024
     /// Milliseconds; about 35,000 years.
     private static let maximumAge: UInt64 = 1 << 50
+    /// Of events whose batch could not be read, so that nothing says when they expire.
+    static let unknownAge = maximumAge - 1
 
     var segment: UInt64
     var epoch: UInt64

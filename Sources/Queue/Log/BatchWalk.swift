@@ -62,7 +62,7 @@ struct BatchWalk {
     ) throws(Errno) {
         var (low, high) = (range.lowerBound, range.upperBound)
         var start: FoundBatch?
-        while high - low > SegmentWindow.step {
+        while high - low > window.step {
             let middle = low + (high - low) / 2 / Block.least * Block.least
             var probe = BatchWalk(
                 window, segment: segment, seal: seal, from: middle, to: min(high, middle + BatchHeader.maximumSize),

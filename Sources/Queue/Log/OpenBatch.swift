@@ -27,8 +27,6 @@ package struct OpenBatch: Sendable {
         let wall: WallTime
         /// The age clock, milliseconds.
         let age: UInt64
-        /// True where it was committed again before.
-        let isCopy: Bool
     }
 
     package init(log: LogName, context: AcceptContext) {

@@ -36,10 +36,13 @@ struct ReadPlace {
         context = .unknown
     }
 
+    /// True where it has found no more batches: what is written later it would not see.
+    var isAtEnd: Bool { walk.offset >= walk.end }
+
     /// Reads events up to `end` into a chunk, until it has `limit` bytes of them or four times as many were read.
     mutating func fill(_ chunk: inout ChunkBuilder, through end: UInt64, limit: Int) throws(Errno) {
         let window = walk.window
-        let most = 4 * max(limit, SegmentWindow.step)
+        let most = 4 * max(limit, window.step)
         var start: Int?
         while sequence <= end, chunk.bytes.count < limit, chunk.records.count < Self.maximumRecords,
             window.bytesRead - (start ?? window.bytesRead) < most
@@ -72,7 +75,8 @@ struct ReadPlace {
                 sequence = found + 1
             case .damaged(let found, let bytes):
                 guard found.upperBound >= sequence else { continue }
-                lose(found.clamped(to: sequence...end), bytes, &chunk)
+                let rest = max(found.lowerBound, sequence)...min(found.upperBound, end)
+                lose(rest, bytes, &chunk, from: found.lowerBound)
             }
         }
     }
@@ -106,6 +110,7 @@ struct ReadPlace {
             search = RecordSearch(
                 window, segment: segment, in: from..<max(from, min(walk.end, from + OpenBatch.maximumBytes)),
                 expecting: place, before: .max, through: end, epochs: epochs)
+            age = BatchHeader.unknownAge
             return
         }
         guard found.header.first > sequence, found.header.first > place.sequence else { return try enter(found) }
@@ -161,13 +166,17 @@ struct ReadPlace {
             guard found.upperBound >= sequence else { break }
             // Behind the last batch nothing is known to stand.
             let isRest = following == nil && search.offset == search.end
-            lose(found.clamped(to: sequence...end), isRest ? bytes.prefix(0) : bytes, &chunk)
+            let rest = max(found.lowerBound, sequence)...min(found.upperBound, end)
+            lose(rest, isRest ? bytes.prefix(0) : bytes, &chunk, from: found.lowerBound)
         }
         return true
     }
 
-    private mutating func lose(_ sequences: ClosedRange<UInt64>, _ bytes: Range<Int>, _ chunk: inout ChunkBuilder) {
-        chunk.lost.append(ChunkBuilder.Lost(sequences: sequences, segment: segment, bytes: bytes))
+    private mutating func lose(
+        _ sequences: ClosedRange<UInt64>, _ bytes: Range<Int>, _ chunk: inout ChunkBuilder, from first: UInt64? = nil
+    ) {
+        let first = first ?? sequences.lowerBound
+        chunk.lost.append(ChunkBuilder.Lost(sequences: sequences, first: first, segment: segment, bytes: bytes))
         sequence = sequences.upperBound + 1
     }
 }
@@ -198,10 +207,15 @@ struct ChunkBuilder {
     /// Events that a segment should hold and does not, and where their bytes stand in its file.
     struct Lost {
         let sequences: ClosedRange<UInt64>
+        /// The first event in those bytes, which the reader may have no need of.
+        let first: UInt64
         let segment: UInt64
         let bytes: Range<Int>
 
-        func only(_ part: ClosedRange<UInt64>) -> Lost { Lost(sequences: part, segment: segment, bytes: bytes) }
+        func only(_ part: ClosedRange<UInt64>) -> Lost {
+            let first = part.lowerBound == sequences.lowerBound ? first : part.lowerBound
+            return Lost(sequences: part, first: first, segment: segment, bytes: bytes)
+        }
     }
 
     /// Beyond so many bytes there is most likely enough for a chunk of `limit` bytes.

@@ -161,9 +161,9 @@ struct SegmentRewrite {
 
     /// Writes the copy.
     func copy(_ source: any StorageFile, size: Int, to target: any StorageFile) throws(Errno) {
-        for start in stride(from: 0, to: size, by: SegmentWindow.step) {
+        for start in stride(from: 0, to: size, by: SegmentWindow.usualStep) {
             var piece: [UInt8] = []
-            let count = min(SegmentWindow.step, size - start)
+            let count = min(SegmentWindow.usualStep, size - start)
             guard try source.read(upTo: count, at: start, into: &piece) == count else { throw .io }
             for patch in patches where patch.range.overlaps(start..<start + count) {
                 let part = patch.range.clamped(to: start..<start + count)
@@ -203,8 +203,8 @@ extension RecordLayout {
 extension SegmentWindow {
     /// True where a stretch of the file, as far as that goes, holds nothing but zeros.
     fileprivate func isZero(_ range: Range<Int>) throws(Errno) -> Bool {
-        for at in stride(from: range.lowerBound, to: range.upperBound, by: Self.step) {
-            let count = try load(at..<min(range.upperBound, at + Self.step))
+        for at in stride(from: range.lowerBound, to: range.upperBound, by: step) {
+            let count = try load(at..<min(range.upperBound, at + step))
             guard count > 0 else { return true }
             guard bytes.isZero(in: index(of: at)..<index(of: at) + count) else { return false }
         }

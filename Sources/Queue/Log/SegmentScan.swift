@@ -18,7 +18,7 @@ struct SegmentScan {
     /// Events read from batches that were not whole.
     private(set) var salvaged = 0
     private(set) var keyed: [RecoveryReport.Keyed] = []
-    /// Of the newest batch.
+    /// Of the newest batch that has one, or else of the segment.
     private(set) var age: UInt64 = 0
 
     private let log: LogName
@@ -27,11 +27,12 @@ struct SegmentScan {
     private let seal: UInt32
     /// The epochs of the segment's header and of the newest batch.
     private var epochs: [UInt64] = []
-    /// Where the newest sync's batches begin and where those of the sync before it do, as far as they are in it; of
-    /// that one without what two starts have committed again already.
+    /// Where the newest sync's batches begin, and where those of the sync before it do, as far as they are in it: nil
+    /// where that one committed something again, so that it was confirmed before anything was written behind it.
     private(set) var newestSync: Place?
     private(set) var syncBefore: Place?
-    private var freshPart: Place?
+    /// True where the newest sync committed something again.
+    private var isConfirmed = false
     /// True where every batch of it stands in an earlier segment, too, and there is one.
     private(set) var isCopy = false
 
@@ -68,6 +69,7 @@ struct SegmentScan {
         if header == nil, size > 0 { note(.repaired, 0..<min(size, SegmentHeader.size), nil) }
         let start = header?.block ?? Block.least
         epochs = header.map { [$0.epoch] } ?? []
+        age = header?.age ?? 0
         validEnd = start
         var walk = BatchWalk(
             window, segment: segment.id, seal: seal, from: start, to: size,
@@ -105,20 +107,19 @@ struct SegmentScan {
 
     private mutating func noteSync(of found: FoundBatch) {
         let header = found.header
-        isCopy = (newestSync == nil || isCopy) && header.flags & BatchHeader.committedAgain != 0
-        let isFresh = header.flags & BatchHeader.committedTwice == 0
-        let place = Place(
-            offset: found.offset, batch: BatchPlace(number: header.number, sequence: header.first),
-            durable: header.durable)
+        let isAgain = header.flags & BatchHeader.committedAgain != 0
+        isCopy = (newestSync == nil || isCopy) && isAgain
         if newestSync?.durable != header.durable {
-            (syncBefore, newestSync) = (freshPart, place)
-            freshPart = isFresh ? place : nil
-        } else if isFresh {
-            freshPart = freshPart ?? place
+            syncBefore = isConfirmed ? nil : newestSync
+            newestSync = Place(
+                offset: found.offset, batch: BatchPlace(number: header.number, sequence: header.first),
+                durable: header.durable)
+            isConfirmed = false
         }
+        isConfirmed = isConfirmed || isAgain
         validEnd = found.end
         epochs = epochs.prefix(1) + [header.epoch]
-        age = header.age
+        if header.age != BatchHeader.unknownAge { age = header.age }
     }
 
     /// Names what lies between the previous batch and this one, but for the records in it that can be read.
@@ -257,7 +258,7 @@ struct SegmentScan {
         var at = range.lowerBound
         while at < range.upperBound {
             at = window.dataStart(from: at, to: range.upperBound, unit: 1)
-            let piece = at..<min(range.upperBound, at + SegmentWindow.step)
+            let piece = at..<min(range.upperBound, at + window.step)
             let count = try window.load(piece)
             guard count > 0 else { break }
             let start = window.index(of: at)

@@ -37,7 +37,9 @@ struct SegmentTail {
             var search = RecordSearch(
                 window, segment: segment, behind: end, size: size, expecting: walk.expected, epochs: [newest.epoch])
             isNewBatch = true
-            while let step = try search.next() { take(step, newest, search.epoch, .unknown, window.bytes, last) }
+            var unknown = newest
+            unknown.age = BatchHeader.unknownAge
+            while let step = try search.next() { take(step, unknown, search.epoch, .unknown, window.bytes, last) }
         }
         if self.last != last { (batches, self.last) = ([], nil) }
     }
@@ -56,9 +58,7 @@ struct SegmentTail {
         if sequence != (last ?? 0) + 1 { batches.removeAll() }
         if isNewBatch || batches.isEmpty || !batches[batches.count - 1].append(step, bytes) {
             var batch = OpenBatch(log: log, context: context)
-            batch.origin = OpenBatch.Origin(
-                epoch: epoch, wall: header.wall, age: header.age,
-                isCopy: header.flags & BatchHeader.committedAgain != 0)
+            batch.origin = OpenBatch.Origin(epoch: epoch, wall: header.wall, age: header.age)
             _ = batch.append(step, bytes)
             batches.append(batch)
         }

@@ -3,9 +3,12 @@ internal import Posix
 
 /// A stretch of a segment's file in memory, moved along as it is read.
 final class SegmentWindow {
-    /// How much is read at once, bytes.
-    static let step = 256 * 1_024
+    /// How much is read at once where nothing else is said, bytes.
+    static let usualStep = 256 * 1_024
     private static let page = 4_096
+
+    /// How much is read at once, bytes.
+    let step: Int
 
     /// The file's bytes from `start` on.
     private(set) var bytes: [UInt8] = []
@@ -19,6 +22,8 @@ final class SegmentWindow {
 
     /// A window that `passesHoles` asks the file system where there is nothing but zeros, instead of reading them.
     init(passesHoles: Bool = false) { self.passesHoles = passesHoles }
+
+    init(step: Int = SegmentWindow.usualStep) { self.step = step }
 
     /// Where the bytes in memory end in the file.
     private var loadedEnd: Int { start + bytes.count }
@@ -46,7 +51,7 @@ final class SegmentWindow {
         if wanted.lowerBound < start || wanted.upperBound > loadedEnd {
             bytes.removeAll(keepingCapacity: true)
             start = wanted.lowerBound
-            try fill(min(max(wanted.count, Self.step), fileEnd - start), wanted: wanted.count)
+            try fill(min(max(wanted.count, step), fileEnd - start), wanted: wanted.count)
         }
         return min(wanted.upperBound, loadedEnd) - wanted.lowerBound
     }

@@ -50,7 +50,8 @@ final class Quarantine {
             var done = 0
             while done < count {
                 var piece: [UInt8] = []
-                let got = try file.read(upTo: min(count - done, SegmentWindow.step), at: offset + done, into: &piece)
+                let got = try file.read(
+                    upTo: min(count - done, SegmentWindow.usualStep), at: offset + done, into: &piece)
                 guard got > 0 else { break }
                 try copy.write(piece, in: 0..<got, at: done)
                 done += got

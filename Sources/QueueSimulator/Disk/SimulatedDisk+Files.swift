@@ -46,12 +46,11 @@ extension SimulatedDisk {
         self.mishap = nil
         node.isInjured = true
         node.image.grow(to: offset + bytes.count)
-        var hit: [UInt8] = []
+        var hit: Misdone.Hit?
         if mishap == .misdirected {
             let last = (node.image.visible.count - bytes.count) / SectorImage.sector
             let place = Int.random(in: 0...max(0, last), using: &random) * SectorImage.sector
-            // What begins before the place and reaches into it is hit as well.
-            hit = Array(node.image.visible[max(0, place - 1_536)..<min(place + bytes.count, node.image.visible.count)])
+            hit = Misdone.Hit(contents: node.image.visible, range: place..<place + bytes.count)
             node.image.write(bytes, at: place)
         }
         misdone.append(Misdone(path: path(of: node), written: bytes, hit: hit))

@@ -66,7 +66,13 @@ package final class SimulatedDisk: Storage {
     struct Misdone {
         let path: String
         let written: [UInt8]
-        let hit: [UInt8]
+        let hit: Hit?
+
+        /// What a file held, and which part of it was written over.
+        struct Hit {
+            let contents: [UInt8]
+            let range: Range<Int>
+        }
     }
 
     /// A file, or a directory where it has no image.
@@ -131,8 +137,12 @@ package final class SimulatedDisk: Storage {
     package func names(in path: String) throws(Errno) -> [String] {
         guard !hasCrashed else { throw .io }
         guard path.isEmpty || nodes[path]?.isDirectory == true else { throw .noEntry }
-        let start = path.isEmpty ? 0 : path.utf8.count + 1
-        let names = nodes.keys.filter { Self.folder(of: $0) == path }.map { String($0.dropFirst(start)) }
+        let start = path.isEmpty ? "" : path + "/"
+        let names = nodes.keys.compactMap { each -> String? in
+            guard each.utf8.starts(with: start.utf8) else { return nil }
+            let name = each.utf8.dropFirst(start.utf8.count)
+            return name.contains(UInt8(ascii: "/")) ? nil : String(name)
+        }
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
@@ -202,6 +212,6 @@ package final class SimulatedDisk: Storage {
     }
 
     static func folder(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? ""
     }
 }

@@ -3,8 +3,6 @@ internal import Posix
 internal import Queue
 
 extension RealQueue {
-    /// As far as an event may reach, bytes.
-    private static let reach = 1_536
     /// What cannot be read because of one bad sector, bytes.
     private static let page = 4_096
 
@@ -35,16 +33,16 @@ extension RealQueue {
     /// A segment without a fault, and how far it was written.
     private func chooseSegment() -> (path: String, log: Int, contents: [UInt8], used: Int)? {
         let paths = disk.files.filter { $0.hasSuffix(".segment") && !disk.isInjured($0) && disk.isClean($0) }
-        guard let path = paths.randomElement(using: &random), let (log, _) = segment(path) else { return nil }
+        guard let path = paths.randomElement(using: &random), let log = log(of: path) else { return nil }
         let contents = disk.contents(of: path)
         return (path, log, contents, (contents.lastIndex { $0 != 0 } ?? 0) + 1)
     }
 
     private func flip() -> Bool {
-        guard let (path, log, _, used) = chooseSegment(), let range = segment(path)?.events else { return false }
+        guard let (path, log, contents, used) = chooseSegment() else { return false }
         let offset = Int.random(in: 0..<used, using: &random)
         disk.flip(path, at: offset, mask: UInt8(1) << UInt8.random(in: 0...7, using: &random))
-        injuries.append(Injury(log: log, range: range, most: 1))
+        injuries.append(Injury(log, [(contents, offset..<offset + 1)]))
         return true
     }
 
@@ -53,18 +51,14 @@ extension RealQueue {
         guard let (path, log, contents, used) = chooseSegment(), used >= Self.page else { return false }
         let page = Int.random(in: 0..<used / Self.page, using: &random) * Self.page
         disk.makeUnreadable(path, at: page + Int.random(in: 0..<Self.page, using: &random))
-        let tokens = EventBytes.tokens(in: Array(contents[max(0, page - Self.reach)..<page + Self.page]))
-        injuries.append(Injury(log: log, tokens: tokens, most: tokens.count))
+        injuries.append(Injury(log, [(contents, page..<page + Self.page)]))
         return true
     }
 
-    /// A segment's log, and the events that it may hold.
-    private func segment(_ path: String) -> (log: Int, events: ClosedRange<Int>)? {
-        let parts = path.split(separator: "/")
-        guard parts.count == 3, let log = Self.logNames.firstIndex(where: { $0.text == parts[1] }),
-            let first = parts[2].split(separator: ".").first?.split(separator: "-").last.flatMap({ Int($0) })
-        else { return nil }
-        return (log, first...first + 1_000)
+    /// The log that a file belongs to.
+    private func log(of path: String) -> Int? {
+        let folder = path.split(separator: "/").dropFirst().first
+        return Self.logNames.firstIndex { $0.text == folder ?? "" }
     }
 
     private func damageCursors() -> Bool {
@@ -83,13 +77,21 @@ extension RealQueue {
 
     func takeInjuries() -> [Injury] {
         for done in disk.misdone {
-            let folder = done.path.split(separator: "/").dropFirst().first
-            guard let log = Self.logNames.firstIndex(where: { $0.text == folder ?? "" }) else { continue }
-            let tokens = EventBytes.tokens(in: done.written).union(EventBytes.tokens(in: done.hit))
-            injuries.append(Injury(log: log, tokens: tokens, most: tokens.count))
+            guard let log = log(of: done.path) else { continue }
+            var stretches = [(contents: done.written, range: done.written.indices)]
+            if let hit = done.hit { stretches.append((hit.contents, hit.range)) }
+            injuries.append(Injury(log, stretches))
         }
         disk.misdone = []
         defer { injuries = [] }
         return injuries
+    }
+}
+
+extension Injury {
+    /// What it may cost that parts of what files held are gone.
+    fileprivate init(_ log: Int, _ stretches: [(contents: [UInt8], range: Range<Int>)]) {
+        self.init(log: log, most: 0)
+        for (contents, range) in stretches { EventBytes.collect(&self, in: contents, range) }
     }
 }

@@ -32,8 +32,11 @@ final class RealQueue: QueueUnderTest {
         let isSmall = Bool.random(using: &random)
         var options = QueueOptions(maximumBytes: isSmall ? 256 << 10 : 4 << 20, keepFree: .bytes(0), block: 512)
         options.whenFull = Bool.random(using: &random) ? .dropOldest : .reject
-        options.firstSegmentBytes = 4 << 10
-        options.segmentBytes = 8 << 10
+        // Some read a segment piece by piece, some have many batches in one.
+        if Bool.random(using: &random) { options.readBytes = 512 << Int.random(in: 0...3, using: &random) }
+        let scale = isSmall ? 0 : Int.random(in: 0...3, using: &random)
+        options.firstSegmentBytes = (4 << 10) << scale
+        options.segmentBytes = (8 << 10) << scale
         self.options = options
     }
 
@@ -52,17 +55,29 @@ final class RealQueue: QueueUnderTest {
         } catch {
             if !disk.hasCrashed { return "\(error)" }
         }
-        if !disk.hasCrashed { disk.crashStep = nil }
+        tryAgain()
+        if !disk.hasCrashed {
+            disk.crashStep = nil
+            if queue.recovery.failures.isEmpty { owing = [] }
+        }
         isFreshlyStarted = true
         acceptedCounts = []
         return nil
     }
 
+    /// Where the start failed to read all: a second each, until what the disk does not give counts as damaged.
+    private func tryAgain() {
+        for _ in 0..<Self.readTries where !disk.hasCrashed && !queue.recovery.failures.isEmpty {
+            _ = queue.housekeep(at: clock, age: 0)
+            clock = clock + .seconds(1)
+        }
+    }
+
     func end(_ end: ProcessEnd) {
         held = nil
+        if end == .powerCut { owing = [] }
         disk.restart(after: end == .kill ? .kill : .powerCut)
         disk.capacity = 1 << 40
-        owing = []
     }
 
     func crash(afterSteps steps: Int) { disk.crashStep = disk.steps + steps }
@@ -274,6 +289,8 @@ enum EventBytes {
     private static let start: [UInt8] = Array("{\"n\":".utf8)
     private static let middle: [UInt8] = Array(",\"x\":\"".utf8)
     private static let end: [UInt8] = Array("\"}".utf8)
+    /// No record is longer, bytes.
+    private static let longest = 1_024
 
     static func make(_ token: Int) -> [UInt8] {
         var bytes = start
@@ -292,7 +309,18 @@ enum EventBytes {
 
     /// The number of an event that is whole; 0 for any other bytes.
     static func token(of bytes: [UInt8], in range: Range<Int>) -> Int {
-        guard let token = token(of: bytes, at: range.lowerBound), make(token)[...] == bytes[range] else { return 0 }
+        guard let token = token(of: bytes, at: range.lowerBound) else { return 0 }
+        let letters = range.upperBound - end.count - fillCount(token)..<range.upperBound - end.count
+        let number = letters.lowerBound - middle.count
+        var digits: [UInt8] = []
+        digits.append(decimal: token)
+        guard number == range.lowerBound + start.count + digits.count,
+            bytes[range.lowerBound + start.count..<number].elementsEqual(digits),
+            bytes[number..<letters.lowerBound].elementsEqual(middle),
+            bytes[letters.upperBound..<range.upperBound].elementsEqual(end)
+        else { return 0 }
+        let letter = fill(token)
+        for index in letters where bytes[index] != letter { return 0 }
         return token
     }
 
@@ -308,12 +336,19 @@ enum EventBytes {
         return place > offset + start.count ? token : nil
     }
 
-    /// The numbers of all events that begin in some bytes.
-    static func tokens(in bytes: [UInt8]) -> Set<Int> {
-        var found: Set<Int> = []
-        for index in bytes.indices where bytes[index] == start[0] {
-            if let token = token(of: bytes, at: index) { found.insert(token) }
+    /// Adds the events of which a part stands in `range` of a segment's bytes, and what was purged there.
+    static func collect(_ injury: inout Injury, in bytes: [UInt8], _ range: Range<Int>) {
+        let first = max(0, range.lowerBound - longest) / 8 * 8
+        for index in stride(from: first, to: min(range.upperBound, bytes.count - RecordLayout.headerSize), by: 8) {
+            let length = Int(bytes.loadLittleEndian(at: index + 4, as: UInt32.self))
+            guard index + RecordLayout.headerSize + length > range.lowerBound, length < longest else { continue }
+            if let token = token(of: bytes, at: index + RecordLayout.headerSize) {
+                injury.tokens.insert(token)
+            } else if bytes.loadLittleEndian(at: index + 28, as: UInt32.self) == 1 << 31 {
+                let sequence = bytes.loadLittleEndian(at: index + 8, as: UInt64.self)
+                if (1..<1 << 20).contains(sequence) { injury.holes.insert(Int(sequence)) }
+            }
         }
-        return found
+        injury.most = injury.tokens.count
     }
 }

@@ -69,7 +69,10 @@ extension QueueScenario {
         guard !queue.hasCrashed else { return }
         if lastCommitFailed { tally.refusals += 1 }
         for (log, posts) in batches {
-            guard let taken = accepted[log] else { continue }
+            guard let taken = accepted[log] else {
+                note("  log \(log) refuses \(posts.map(\.token))")
+                continue
+            }
             note("  log \(log) from \(taken.first): \(posts.map(\.token))")
             for (index, post) in posts.enumerated() {
                 let place = Truth.Place(log: log, sequence: taken.first + index)

@@ -128,6 +128,17 @@ struct CursorView: Equatable {
     var queued = 0
 }
 
+extension CursorView: CustomStringConvertible {
+    var description: String {
+        let counts = [
+            ("delivered", ledger.delivered), ("dead", ledger.dead), ("expired", ledger.expired),
+            ("evicted", ledger.evicted), ("purged", ledger.purged), ("quarantined", ledger.quarantined),
+        ]
+        let settled = counts.filter { $0.1 > 0 }.map { " \($0.1) \($0.0)" }.joined()
+        return "at \(low), \(origin) before it,\(settled) \(queued) queued"
+    }
+}
+
 /// A cursor that moved by itself over `count` events, to `low`.
 struct Move {
     let destination: Int
@@ -141,8 +152,10 @@ struct Move {
 struct Injury {
     let log: Int
     var tokens: Set<Int> = []
+    /// Purged events by their numbers: what is damaged of them cannot be told from an event.
+    var holes: Set<Int> = []
     var range: ClosedRange<Int>?
-    let most: Int
+    var most: Int
 }
 
 /// Which faults a life has.

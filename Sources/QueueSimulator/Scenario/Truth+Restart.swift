@@ -8,12 +8,20 @@ extension Truth {
         // What starts do by themselves they do because of damage; the cursors tell.
         _ = queue.takeMoves()
         for pair in pairs { excuseMissing(pair, queue) }
-        for pair in pairs { try readAll(pair, queue, now: now) }
+        // All destinations are read for at the end; what one of them finds damaged is so for the others.
+        for log in acknowledged.indices {
+            let last = pairs.filter { $0.log == log }.min { low($0, queue) < low($1, queue) }
+            if let last { try readAll(last, queue, now: now) }
+        }
         for pair in pairs { try compare(pair, queue, after: end, now: now) }
         slotsDamaged = false
         try adopt(queue)
         for pair in accounts.keys { accounts[pair]?.isDurable = true }
         try check(queue)
+    }
+
+    private func low(_ pair: Pair, _ queue: some QueueUnderTest) -> Int {
+        queue.cursor(pair.destination, pair.log)?.low ?? .max
     }
 
     var pairs: [Pair] { accounts.keys.sorted { ($0.destination, $0.log) < ($1.destination, $1.log) } }
@@ -86,7 +94,9 @@ extension Truth {
         _ pair: Pair, _ queue: some QueueUnderTest, after end: ProcessEnd, now: Int
     ) throws(Violation) {
         guard var account = accounts[pair] else { return }
-        if evictable.contains(pair.log), let found = queue.cursor(pair.destination, pair.log), found.low > account.low {
+        if evictable.contains(pair.log), let found = queue.cursor(pair.destination, pair.log), found.low > account.low,
+            found.origin == account.base.origin
+        {
             // The crash came after the cursors were durable and before the queue could tell.
             let count = Int(found.ledger.evicted) - Int(account.ledger.evicted)
             try add(.evicted, count, upTo: found.low, to: &account, pair, queue, now: now)
@@ -105,7 +115,7 @@ extension Truth {
             let isReset = slotsDamaged && found.low <= queue.oldest(pair.log)
             try require(
                 isReset || !account.isDurable && isFresh(found, pair, queue.oldest(pair.log)),
-                "\(pair): \(found) was never true, \(account.low) with \(account.ledger) was last")
+                "\(pair): \(found) was never true, last was \(account.low) with \(account.ledger)")
             account = Account(base: found, ledger: found.ledger, durableLow: found.low)
         } else {
             if !slotsDamaged {

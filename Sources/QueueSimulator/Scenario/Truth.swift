@@ -144,7 +144,8 @@ extension Truth {
     private func explains(_ place: Place, _ posted: Posted) -> Bool {
         injuries.contains { injury in
             injury.log == place.log
-                && (injury.tokens.contains(posted.token) || injury.range?.contains(place.sequence) == true)
+                && (injury.tokens.contains(posted.token) || injury.holes.contains(place.sequence)
+                    || injury.range?.contains(place.sequence) == true)
         }
     }
 
@@ -305,6 +306,12 @@ extension Truth {
             guard lettersDropped.contains(delivery) else { continue }
             account.fates[index] = .purged
             if account.ledger(at: low) == ledger { break }
+        }
+        var before = lettersDropped.count { $0.pair == pair && $0.sequence < account.base.low }
+        while before > 0, account.base.ledger.dead > 0, account.ledger(at: low) != ledger {
+            account.base.ledger.dead -= 1
+            account.base.ledger.purged += 1
+            before -= 1
         }
         account.ledger = account.ledger(at: account.low)
     }
