@@ -97,12 +97,11 @@ package final class Queue {
         self.destinations = destinations
         self.lock = lock
         // Whoever only looks may meet more holes than a daemon leaves.
-        window = SegmentWindow(passesHoles: lock == nil)
+        window = SegmentWindow(passesHoles: lock == nil, step: options.readBytes)
         self.randomBits = randomBits
         self.clock = clock
         lastMoment = Moment(wall: format.created, age: 0)
         identity = format.identity
-        window = SegmentWindow(step: options.readBytes)
         quarantine = Quarantine(storage, limit: options.quarantineBytes)
         cursorFile = CursorFile(storage, seal: format.identity.seal)
         deadLetters = DeadLetterStore(storage, seal: format.identity.seal)

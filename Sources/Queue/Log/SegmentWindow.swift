@@ -21,9 +21,10 @@ final class SegmentWindow {
     private let passesHoles: Bool
 
     /// A window that `passesHoles` asks the file system where there is nothing but zeros, instead of reading them.
-    init(passesHoles: Bool = false) { self.passesHoles = passesHoles }
-
-    init(step: Int = SegmentWindow.usualStep) { self.step = step }
+    init(passesHoles: Bool = false, step: Int = SegmentWindow.usualStep) {
+        self.passesHoles = passesHoles
+        self.step = step
+    }
 
     /// Where the bytes in memory end in the file.
     private var loadedEnd: Int { start + bytes.count }
