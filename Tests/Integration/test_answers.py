@@ -1,5 +1,4 @@
 """What collectors answer: nothing is lost to any of it, and refused events are set apart."""
-import http.client
 import json
 import os
 import subprocess
@@ -182,6 +181,9 @@ def test_pause_resume_forget_rename(daemons, collector):
     time.sleep(0.5)
     assert daemon.destination()["flags"] == ["paused"] and daemon.destination()["reason"] == "operator"
     assert not collector.numbers()
+    daemon.write_configuration(OPTIONS + "BatchMaxEvents=7\n", CHECKS)
+    ctl(daemon, "reload")
+    assert daemon.destination()["flags"] == ["paused"], "a reload ends no pause"
     ctl(daemon, "resume")
     assert drained(daemon)["delivered"] == 5
     ctl(daemon, "pause", "main", "--for", "1s")

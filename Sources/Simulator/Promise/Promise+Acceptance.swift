@@ -24,7 +24,8 @@ extension Promise {
         case .unreachable, .portal: return settings.reachability.checks ? .closed("connectivity") : .unclear
         case .verifying:
             guard settings.reachability.checks else { return .unclear }
-            return track.hasLooked ? .closed("connectivity") : open
+            let isClosed = track.hasLooked || unit.reachability.connectivity == .closed
+            return isClosed ? .closed("connectivity") : open
         case .unknown: return track.hasLooked ? .unclear : open
         case .reachable:
             let status = unit.delivery.status
@@ -58,8 +59,10 @@ extension Promise {
         }
         for cursor in snapshot.cursors {
             let accepted = snapshot.logs.first { $0.name == cursor.log }?.accepted ?? 0
+            let letters = queue.deadLetters(of: cursor.destination, limit: .max).filter { $0.name.log == cursor.log }
+            let retried = UInt64(letters.count { $0.isRetried })
             require(
-                cursor.ledger.total + cursor.queued == accepted && cursor.low - 1 == cursor.ledger.total,
+                cursor.ledger.total + cursor.queued == accepted && cursor.low - 1 == cursor.ledger.total + retried,
                 "\(cursor.destination), \(cursor.log.text): \(accepted) accepted are not the sum of \(cursor)")
         }
     }

@@ -51,10 +51,18 @@ extension Promise {
         require(
             others.allSatisfy { ($0.events.first.flatMap { posts[$0]?.log } == .urgent) != (log == .urgent) },
             "two requests to \(name) in one place")
+        if numbers.count == 1, track.letters.contains(numbers[0]) {
+            require(
+                ids[numbers[0]].map { events[0].id == $0.text.text } ?? false, "a letter of \(name) with another id")
+            track.bodies[request.body] = nil
+            _ = isNew(request, &track, life: life)
+            return numbers
+        }
+        if numbers.count == 1, track.neighbours.contains(numbers[0]) { track.bodies[request.body] = nil }
         if isNew(request, &track, life: life) {
             checkMarks(events, track, unit.name, life: life)
         }
-        checkEvents(events, track, name)
+        checkEvents(events, &track, name)
         return numbers
     }
 
@@ -80,7 +88,7 @@ extension Promise {
     }
 
     /// The same id on each try, the oldest first, nothing that is settled and nothing left out.
-    private func checkEvents(_ events: [SentEvent], _ track: Track, _ name: String) {
+    private func checkEvents(_ events: [SentEvent], _ track: inout Track, _ name: String) {
         guard let log = posts[events[0].number]?.log else { return require(false, "an event that nobody posted") }
         var next = track.low[log] ?? 1
         for event in events {
@@ -98,6 +106,9 @@ extension Promise {
                         mayBeLeftOut(log, sequence...sequence, name)
                             || numbers[log]?[sequence].map(track.refusedAlone.contains) ?? false
                     }
+            if !mayBeLeftOut(log, min(next, id.sequence)...id.sequence, name), id.sequence > next {
+                track.neighbours.insert(event.number)
+            }
             require(isDue, "\(name), \(log.text): number \(id.sequence) is sent where \(next) is due")
             next = id.sequence + 1
         }
@@ -135,7 +146,7 @@ extension Promise {
         let repeatable = tracks[destination]?.repeatable ?? 0
         require(repeats <= repeatable, "\(destination): \(repeats) events came again, \(repeatable) may")
         for event in new where told.contains(event) {
-            guard let post = posts[event] else { continue }
+            guard let post = posts[event], !(tracks[destination]?.letters.contains(event) ?? false) else { continue }
             let last = tracks[destination]?.newestArrival[post.log] ?? 0
             require(event > last, "\(destination), \(post.log.text): \(event) first comes after \(last)")
             tracks[destination]?.newestArrival[post.log] = event

@@ -79,6 +79,12 @@ extension Promise {
                 "\(name), \(log.text): \(settled) settled by an answer to \(answering.events)")
             isSettled = true
         }
+        for case .resolveLetter(let name) in effects {
+            let event = numbers[name.log]?[name.sequence]
+            let isTaken = answering?.isDelivered ?? false && answering?.events == event.map { [$0] }
+            require(isTaken, "\(name): delivered without an answer")
+            isSettled = true
+        }
         if let answering, answering.isDelivered, !answering.isCheck {
             require(isSettled, "\(answering.destination): \(answering.events) delivered and not settled")
         }

@@ -97,6 +97,8 @@ final class Promise {
         var letters: Set<Int> = []
         /// Events that were refused alone.
         var refusedAlone: Set<Int> = []
+        /// Events that were sent alone, before an earlier one that was refused; perhaps again, as another batch.
+        var neighbours: Set<Int> = []
         var cursorHistory: [LogName: [(at: Instant, low: UInt64)]] = [:]
     }
 

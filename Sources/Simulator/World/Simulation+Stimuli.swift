@@ -93,12 +93,12 @@ extension Simulation {
         process?.endTurn()
     }
 
-    /// Dead letters that fill their share of the queue hold their destination until somebody drops some.
+    /// Operators send some dead letters again and drop others; those that fill their share hold their destination.
     private func dropLetters() {
         guard isHealed || chance(30), let name = settings.destinations.randomElement(using: &random)?.name else {
             return
         }
-        process?.postToDisk(.drop(destination: name))
+        process?.postToDisk(isHealed || chance(40) ? .drop(destination: name) : .retry(destination: name))
     }
 
     private func sleep() {
