@@ -263,8 +263,8 @@ extension NoticeKind {
         .eventsExpired: NoticeEntry(
             priority: .warning, distinguishedBy: nil,
             text: """
-                @UPLINK_EVENTS@ events of log @UPLINK_LOG@ expired before destination @UPLINK_DESTINATION@ acknowledged \
-                them
+                @UPLINK_EVENTS@ events of log @UPLINK_LOG@ expired before destination @UPLINK_DESTINATION@ \
+                acknowledged them
                 """,
             meaning: """
                 Their time to live, or MaxAge=, was over. They are counted as expired and not sent there any more, but \
