@@ -39,6 +39,23 @@ struct DestinationAnswerTests {
         #expect(scene.destination.status.lastError?.status == status)
     }
 
+    @Test func aSecretInAnAnswerIsHidden() throws {
+        let token = "c2VjcmV0LXRva2Vu"
+        var scene = try online {
+            $0.token = Array(token.utf8)
+            $0.headers = [
+                HeaderField(name: "X-Api-Key", value: "k-81739"), HeaderField(name: "X-Site", value: "north-12"),
+                HeaderField(name: "Cookie", value: "session=abcdef12; lang=en"),
+            ]
+        }
+        scene.accept(1)
+        let echo = "no: Bearer \(token), k-81739, session=abcdef12; lang=en, abcdef12, north-12, \(token.dropLast(3))"
+        scene.answer(404, [HeaderField(name: "Location", value: "/login?t=\(token)")], body: echo)
+        let error = try #require(scene.destination.status.lastError)
+        #expect(error.detail == "no: Bearer ***, ***, ***, ***, north-12, ***")
+        #expect(error.location == "/login?t=***")
+    }
+
     @Test func plainHTTPElsewhereCountsOnlyWithItsField() throws {
         let settings = try Scene.settings {
             $0.allowsPlainHTTP = true

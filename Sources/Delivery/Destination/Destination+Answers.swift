@@ -194,10 +194,11 @@ extension Destination {
     }
 
     mutating func record(_ answer: TransportAnswer, at now: Instant) {
-        let body = Array(answer.body.prefix(2_048)).text
+        let body = requests.secrets.hidden(in: Array(answer.body.prefix(2_048))).text
+        let location = answer.headers.first(named: "Location").map { Array($0.utf8.prefix(2_048)) }
         status.lastError = DestinationStatus.LastError(
             status: answer.status, detail: body.isEmpty ? "status \(answer.status)" : body,
-            location: answer.headers.first(named: "Location").map { String($0.prefix(2_048)) }, at: now)
+            location: location.map { requests.secrets.hidden(in: $0).text }, at: now)
     }
 }
 

@@ -123,7 +123,8 @@ extension Destination {
     private mutating func refusedAlone(
         _ batch: Batch, _ answer: TransportAnswer, _ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]
     ) {
-        let refusal = EventRefusal(status: answer.status, attempts: batch.attempts, detail: answer.body)
+        let refusal = EventRefusal(
+            status: answer.status, attempts: batch.attempts, detail: requests.secrets.hidden(in: answer.body))
         // A letter was an exception before.
         guard !batch.isLetter else { return bury(batch, refusal, place, isOfAside: false, &effects) }
         refusedInRow += 1

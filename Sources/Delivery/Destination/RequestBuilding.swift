@@ -5,10 +5,12 @@ struct RequestBuilding: Sendable {
     private let settings: DestinationSettings
     private let checkHeaders: [HeaderField]
     private let batchHeaders: [HeaderField]
+    let secrets: Secrets
 
     /// `userAgent` is `uplinkd/VERSION`.
     init(_ settings: DestinationSettings, userAgent: String) {
         self.settings = settings
+        secrets = Secrets(settings)
         var headers = settings.headers
         if let token = settings.token {
             headers.append(HeaderField(name: "Authorization", value: "Bearer " + token.text))

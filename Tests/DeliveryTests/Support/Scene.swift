@@ -124,7 +124,9 @@ struct Scene {
         now = end
     }
 
-    mutating func answer(_ status: Int, _ headers: [HeaderField] = [], at index: Int = 0, verified: Bool = true) {
+    mutating func answer(
+        _ status: Int, _ headers: [HeaderField] = [], at index: Int = 0, verified: Bool = true, body: String? = nil
+    ) {
         guard index < flights.count else {
             Issue.record("nothing in flight")
             return
@@ -132,7 +134,7 @@ struct Scene {
         let flight = flights.remove(at: index)
         if (200...299).contains(status), verified { count(flight) }
         let answer = TransportAnswer(
-            status: status, headers: headers, body: Array("said \(status)".utf8), isVerifiedPeer: verified)
+            status: status, headers: headers, body: Array((body ?? "said \(status)").utf8), isVerifiedPeer: verified)
         tell(.answered(request: flight.request.id, .answer(answer)))
     }
 
