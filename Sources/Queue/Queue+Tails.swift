@@ -28,7 +28,7 @@ extension Queue {
     /// and what they copy is taken from the last once more. They go once a new segment with all of it is durable.
     func keep(_ tails: [Tail], of log: LogState) throws(QueueError) {
         (log.copies, log.original, log.unconfirmed) = ([], nil, nil)
-        for number in tails.indices.reversed() where try keep(tails[number], of: log) {
+        for number in tails.indices.reversed() where try keep(tails[number], copiedBy: tails[..<number], of: log) {
             let tail = tails[number]
             log.copies = tails[..<number].map(\.segment.name)
             if number > 0 {
@@ -47,9 +47,14 @@ extension Queue {
         }
     }
 
-    /// Keeps the last events of a segment; false where it has not the very last.
-    private func keep(_ tail: Tail, of log: LogState) throws(QueueError) -> Bool {
-        guard let place = tail.scan.syncBefore ?? tail.scan.newestSync else { return false }
+    /// Keeps the last events of a segment and all that `copies` begin to hold; false where it has not the very last.
+    private func keep(
+        _ tail: Tail, copiedBy copies: ArraySlice<Tail>, of log: LogState
+    ) throws(QueueError) -> Bool {
+        guard let newest = tail.scan.newestSync else { return false }
+        let isNewestEnough =
+            tail.scan.isSyncBeforeConfirmed && copies.allSatisfy { $0.segment.name.first >= newest.batch.sequence }
+        let place = isNewestEnough ? newest : tail.scan.syncBefore ?? newest
         let kept = try attempt(.read, log.path(of: tail.segment.name)) { () throws(Errno) in
             window.attach(tail.file, end: tail.segment.size, isTolerant: true)
             defer { window.detach() }

@@ -27,12 +27,14 @@ struct SegmentScan {
     private let seal: UInt32
     /// The epochs of the segment's header and of the newest batch.
     private var epochs: [UInt64] = []
-    /// Where the newest sync's batches begin, and where those of the sync before it do, as far as they are in it: nil
-    /// where that one committed something again, so that it was confirmed before anything was written behind it.
+    /// Where the newest sync's batches begin and where those of the sync before it do, as far as they are in it.
     private(set) var newestSync: Place?
     private(set) var syncBefore: Place?
+    /// True where the sync before committed something again, so that it was confirmed before anything was written
+    /// behind it.
+    private(set) var isSyncBeforeConfirmed = false
     /// True where the newest sync committed something again.
-    private var isConfirmed = false
+    private var newestIsAgain = false
     /// True where every batch of it stands in an earlier segment, too, and there is one.
     private(set) var isCopy = false
 
@@ -110,13 +112,13 @@ struct SegmentScan {
         let isAgain = header.flags & BatchHeader.committedAgain != 0
         isCopy = (newestSync == nil || isCopy) && isAgain
         if newestSync?.durable != header.durable {
-            syncBefore = isConfirmed ? nil : newestSync
+            (syncBefore, isSyncBeforeConfirmed) = (newestSync, newestIsAgain)
             newestSync = Place(
                 offset: found.offset, batch: BatchPlace(number: header.number, sequence: header.first),
                 durable: header.durable)
-            isConfirmed = false
+            newestIsAgain = false
         }
-        isConfirmed = isConfirmed || isAgain
+        newestIsAgain = newestIsAgain || isAgain
         validEnd = found.end
         epochs = epochs.prefix(1) + [header.epoch]
         if header.age != BatchHeader.unknownAge { age = header.age }
