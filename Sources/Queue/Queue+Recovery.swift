@@ -18,6 +18,8 @@ extension Queue {
         recovery.age = recovery.clock?.age ?? 0
         // The cursors first: beside a daemon that goes on, they would be ahead of a log that was read before.
         let found = loadCursors()
+        // From here on, so that no segment goes to make room before what says that it may is durable.
+        if unwrittenFormat == nil { cursorFile.renew() }
         if names.contains(LogState.folder) { recoverLogs() }
         lastMoment = Moment(wall: wall, age: recovery.age)
         commitTails()
@@ -277,7 +279,6 @@ extension Queue {
         }
         recovery.cursorsReset.sort { ($0.destination, $0.log.text) < ($1.destination, $1.log.text) }
         reconcileLetters()
-        if unwrittenFormat == nil { cursorFile.renew() }
         do throws(QueueError) {
             try cursorFile.synchronise()
             try finishLetters()
