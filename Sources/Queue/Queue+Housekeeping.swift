@@ -164,7 +164,8 @@ extension Queue {
 
     /// Gives back a slice of the room behind the last batch of a segment that an earlier run ended before it was full.
     ///
-    /// Only where zeros stand: whatever else it is, it is left for whoever looks into the damage.
+    /// Only where zeros stand: whatever else it is, it is left for whoever looks into the damage. Nothing is
+    /// synchronised: a power cut may bring the room back, and a sync that fails would cast doubt on what was confirmed.
     private func releaseSlice(of log: LogState) throws(QueueError) {
         guard let (name, start) = log.slack, let index = log.segments.firstIndex(where: { $0.name == name }) else {
             return log.slack = nil
@@ -178,7 +179,6 @@ extension Queue {
                 bytes.isZero(in: bytes.indices)
             else {
                 log.slack = nil
-                try file.synchroniseData()
                 return try storage.status(of: path).allocated
             }
             try file.release(range)
