@@ -50,8 +50,9 @@ test:
 	swift build $(RELEASE)
 	"$(BIN_DIR)/queue-simulation" model 0 $$(($(SEEDS) / 10))
 	"$(BIN_DIR)/queue-simulation" unsynced 0 $$(($(SEEDS) / 100))
-	# With all faults; of the 20,000 that `make simulate` runs, 15 fail yet.
-	"$(BIN_DIR)/queue-simulation" real 0 4000
+	# First the errors of a disk, then its damage as well; of the 20,000 with all that `make simulate` runs, some fail yet.
+	UPLINKD_WITHOUT=$(DAMAGE) "$(BIN_DIR)/queue-simulation" real 0 3000
+	"$(BIN_DIR)/queue-simulation" real 0 1400
 	if [[ -d Tests/Integration ]]; then
 	    UPLINKD_BIN_DIR="$(BIN_DIR)" $(PYTHON) -m pytest -rs Tests/Integration 2>&1 | tee .run/pytest.log
 	fi
@@ -59,6 +60,7 @@ test:
 
 # Lives of the queue on a disk that fails, each of 300 operations and at least 5 crashes, on both cores.
 SEEDS ?= 20000
+DAMAGE := flippedByte,unreadableSector,lostWrite,misdirectedWrite,damagedCursors
 simulate:
 	swift build $(RELEASE) --product queue-simulation
 	"$(BIN_DIR)/queue-simulation" real 0 $(SEEDS)

@@ -139,6 +139,7 @@ extension Queue {
         let index = lastCopy(ofOldestIn: log)
         let segment = log.segments[index]
         let path = log.path(of: segment.name)
+        let settledEnd = min(log.end(of: index), (leastLow(in: log.name) ?? 1) - 1)
         do throws(QueueError) {
             try synchroniseCursors()
             if recycling, log.spare == nil, log.writer != nil, segment.isSound, segment.size == options.segmentBytes {
@@ -158,6 +159,7 @@ extension Queue {
             guard case .failed(.rename, _, _, .noEntry) = error else { return false }
         }
         log.segments.remove(at: index)
+        log.settledEnd = max(log.settledEnd, settledEnd)
         openFiles.removeAll { $0.segment == segment.name.id }
         return true
     }

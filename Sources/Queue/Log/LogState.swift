@@ -44,6 +44,9 @@ final class LogState {
     var original: SegmentHeader.Previous?
     /// A segment of an earlier run behind whose last batch there is room that nobody needs, and where that begins.
     var slack: (segment: SegmentName, offset: Int)?
+    /// The last event of the segments that went because it was settled everywhere; copies that stay a little longer
+    /// need not hold all before it.
+    var settledEnd: UInt64 = 0
     /// Where readers stand.
     var places = ReadPlaces()
     /// The newest failed read: of which event, and how many times in a row.
@@ -60,8 +63,9 @@ final class LogState {
 
     func path(of segment: SegmentName) -> String { folder + "/" + segment.text }
 
-    /// The oldest sequence number that a segment may hold; `last + 1` where there is none.
-    var oldest: UInt64 { min(segments.lazy.map(\.name.first).min() ?? last + 1, last + 1) }
+    /// The oldest sequence number that a segment may hold and that was not settled everywhere when a segment went;
+    /// `last + 1` where there is none.
+    var oldest: UInt64 { min(max(segments.lazy.map(\.name.first).min() ?? last + 1, settledEnd + 1), last + 1) }
 
     /// The newest segment that may hold an event: a later one holds again what an earlier one had to give up.
     func index(holding sequence: UInt64) -> Int? { segments.lastIndex { $0.name.first <= sequence } }
