@@ -37,6 +37,26 @@ import Time
         #expect(try bench.drain(to: "a").events.count == 2)
     }
 
+    @Test func aStartRemovesNothingBeforeTheCursorsAreDurable() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<60 { bench.commit(batches: [1]) }
+        // Written, and in the page cache alone when the process is killed; at the start there is no room.
+        bench.queue.settle(destination: "main", log: .normal, [Disposition(.delivered, 1...59)])
+        storage.available = 0
+        storage.calls.removeAll()
+        try bench.restart(clean: false)
+        let order = storage.calls.filter {
+            switch $0 {
+            case .rename("cursors.new", "cursors"), .synchronise("cursors"): true
+            case .unlink(let path): path.hasSuffix(".segment")
+            default: false
+            }
+        }
+        #expect(order.count > 1 && order.contains { if case .unlink = $0 { true } else { false } })
+        if case .unlink(let path)? = order.first { Issue.record("\(path) goes first") }
+    }
+
     @Test func withoutADestinationNothingGoes() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage, destinations: [])

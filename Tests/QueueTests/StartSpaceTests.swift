@@ -23,6 +23,19 @@ import Testing
         #expect(bench.queue.bytesOnDisk < 1 << 20)
     }
 
+    /// A sync of what others rely on could fail, and cast doubt on it, for no gain.
+    @Test func roomIsGivenBackWithoutASync() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, Self.options)
+        bench.commit(batches: [3])
+        let path = try bench.onlySegment
+        try bench.restart(clean: false)
+        storage.calls.removeAll()
+        bench.housekeep()
+        #expect(storage.files[path]?.released.isEmpty == false)
+        #expect(!storage.calls.contains(.synchronise(path)))
+    }
+
     @Test func whatIsNoZeroIsKept() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage, Self.options)
