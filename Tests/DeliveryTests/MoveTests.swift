@@ -97,4 +97,53 @@ struct MoveTests {
         scene.drain()
         #expect(scene.delivered.map(\.sequence) == Array(1...20))
     }
+
+    @Test func aChunkThatBeginsLaterSaysWhereTheCursorIs() throws {
+        var scene = Scene(try Scene.settings { $0.flushSpread = .fixed(.zero) }, waiting: 30)
+        scene.settled[.normal] = 12
+        scene.becomeReachable()
+        scene.drain()
+        #expect(scene.delivered.map(\.sequence) == Array(13...30))
+        #expect(scene.destination.isDrained && scene.settled[.normal] == 30)
+    }
+
+    @Test func aChunkThatBeginsLaterDropsWhatWasPreparedBeforeIt() throws {
+        var scene = Scene(
+            try Scene.settings {
+                $0.flushSpread = .fixed(.zero)
+                $0.batchMaximumEvents = 2
+            }, waiting: 6)
+        scene.becomeReachable()
+        scene.answer(200)
+        #expect(scene.flights.map(\.sequences) == [[3, 4]])
+        scene.holdsReads = true
+        scene.accept(24)
+        #expect(scene.reads.map(\.from) == [7])
+        scene.settled[.normal] = 27
+        scene.holdsReads = false
+        scene.answerReads()
+        scene.drain()
+        #expect(scene.delivered.map(\.sequence) == [1, 2, 3, 4, 28, 29, 30])
+        #expect(scene.destination.isDrained && scene.settled[.normal] == 30)
+    }
+
+    /// A burial is in hand, and a request in the other place.
+    @Test func oneThatIsReplacedSettlesNothingAnyMore() throws {
+        var scene = try online(1)
+        scene.accept(1, in: .urgent)
+        #expect(scene.flights.count == 2)
+        let refused = try #require(scene.flights.first)
+        let answer = TransportAnswer(status: 400, headers: [], body: [], isVerifiedPeer: true)
+        let effects = scene.destination.handle(.answered(request: refused.request.id, .answer(answer)), at: scene.now)
+        let burial = try #require(
+            effects.compactMap { effect -> UInt64? in if case .bury(let id, _, _, _) = effect { id } else { nil } }
+                .first)
+        scene.tell(.replaced)
+        #expect(scene.destination.isIdle)
+        scene.tell(.buried(id: burial, .kept))
+        scene.becomeReachable()
+        scene.tell(.attempt)
+        scene.pass(.seconds(100))
+        #expect(scene.ledgers.isEmpty && scene.sent.count == 2)
+    }
 }

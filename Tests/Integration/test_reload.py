@@ -4,7 +4,7 @@ import signal
 import threading
 import time
 
-from harness import Script, request, until
+from harness import Collector, Script, request, until
 
 FAST = "FlushSpread=0\nRetryMin=100ms\nRetryMax=500ms"
 NOWHERE = "http://127.0.0.1:1/"
@@ -129,3 +129,53 @@ def test_sigterm_while_the_configuration_is_read(daemons, collector, home):
     daemon = daemons(url=collector.url, wrap=slowed(os.path.join(home, "d", "uplinkd.conf"), 20)).start(wait=False)
     until(lambda: "starts with" in daemon.read_log(), 10, "it has begun")
     ends_before_it_is_read(daemon, "a signal came before the queue was open")
+
+
+class Choosy(Collector):
+    """Refuses every batch that has an odd number in it."""
+
+    def parse(self, content_type, body):
+        events = super().parse(content_type, body)
+        self.script = Script(400 if any(event["n"] % 2 for event in events) else 200)
+        return events
+
+
+def test_other_settings_while_events_are_set_apart(daemons):
+    """The destination is replaced between the order to set an event apart and its answer."""
+    collector = Choosy()
+    options = "RetryMin=20ms\nFlushSpread=0\nBatchMaxEvents={}\n"
+    checks = "[Reachability]\nCheckInterval=100ms\n"
+    daemon = daemons(url=collector.url, options=options.format(1), sections=checks).start()
+    daemon.post_numbers(range(600))
+    for turn in range(60):
+        daemon.write_configuration(options.format(2 + turn % 2), checks)
+        assert reload(daemon) == 200
+        time.sleep(0.02)
+    assert daemon.process.poll() is None, daemon.read_log()
+    until(lambda: daemon.assert_ledger()["queued"] == 0, 60, daemon.destination)
+    ledger = daemon.assert_ledger()
+    assert ledger["dead"] == ledger["delivered"] == 300 and set(collector.numbers()) == set(range(0, 600, 2)), ledger
+    collector.stop()
+
+
+def test_forgotten_while_it_comes_back(daemons, collector):
+    """Either the order or the reload is first: it is forgotten, or it is refused, and the daemon goes on."""
+    daemon = daemons(destinations={"a": collector.url, "main": collector.url}).start()
+    daemon.post_numbers(range(3))
+    until(lambda: daemon.assert_ledger("a")["queued"] == 0, 10, daemon.status)
+    answers = set()
+    for turn in range(40):
+        daemon.destinations = {"main": collector.url}
+        daemon.write_configuration()
+        assert reload(daemon) == 200
+        daemon.destinations = {"a": collector.url, "main": collector.url}
+        daemon.write_configuration()
+        coming = threading.Thread(target=reload, args=[daemon])
+        coming.start()
+        time.sleep(0.0003 * (turn % 20))
+        answers.add(request(daemon.control, "POST", "/v1/destinations/a/forget")[0])
+        coming.join()
+        daemon.post_numbers(range(10 * turn, 10 * turn + 3))
+        until(lambda: daemon.assert_ledger("a")["queued"] == 0, 10, daemon.status)
+    assert answers <= {200, 409}, answers
+    assert daemon.process.poll() is None, daemon.read_log()

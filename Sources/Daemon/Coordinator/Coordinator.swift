@@ -115,6 +115,12 @@ package struct Coordinator {
         return takeEffects()
     }
 
+    /// Ends delivery to a destination whose unit another is to replace; its events stay queued.
+    package mutating func retire(_ index: Int, at now: Instant) -> [CoordinatorEffect] {
+        feed(index, delivery: .replaced, at: now)
+        return takeEffects()
+    }
+
     mutating func takeEffects() -> [CoordinatorEffect] {
         let taken = effects
         effects.removeAll(keepingCapacity: true)

@@ -42,7 +42,7 @@ extension LoopThread {
         upcoming = loaded
         let kept = unitsKept(by: loaded).map(\.name)
         for index in coordinator.units.indices where !kept.contains(coordinator.units[index].name) {
-            perform(coordinator.giveUpRequests(index, at: loop.now))
+            perform(coordinator.retire(index, at: loop.now))
         }
         requests.post(.destinations(loaded.destinations.map(\.settings.name)))
     }

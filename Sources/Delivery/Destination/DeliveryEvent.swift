@@ -52,6 +52,8 @@ package enum DeliveryEvent: Sendable {
     case flush
     /// Nothing more is sent; what is in flight may end.
     case stop
+    /// Another takes its place: what is in hand is given up, and nothing is settled any more.
+    case replaced
 }
 
 /// A dead letter that is to be sent again.

@@ -138,6 +138,13 @@ extension Destination {
         if check == .wanted { endCheck(&effects) }
     }
 
+    /// A burial given up leaves at most a letter whose event is not settled, which reads give as dead from then on.
+    mutating func replaced(_ effects: inout [DeliveryEffect]) {
+        pathLost(givingUpRequest: true, &effects)
+        for place in places.indices { places[place].burial = nil }
+        stop(&effects)
+    }
+
     private mutating func beginSpread(after outage: Outage, at now: Instant) {
         let delay = settings.flushSpread.delay(after: outage, &random)
         stage = delay > .zero && !isDrained ? .spread(until: now + delay) : .open

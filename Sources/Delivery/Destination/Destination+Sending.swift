@@ -29,10 +29,21 @@ extension Destination {
         guard let index = backlogs.firstIndex(where: { $0.read == id }) else { return }
         if let chunk {
             precondition(chunk.log == backlogs[index].log)
+            if chunk.sequences.lowerBound > backlogs[index].unread { passed(to: chunk.sequences.lowerBound, index) }
             backlogs[index].took(chunk)
         } else {
             backlogs[index].readNothing(tryAgainAt: now + Self.readPause)
         }
+    }
+
+    /// The queue's cursor is further than was known: everything before `low` is settled.
+    private mutating func passed(to low: UInt64, _ index: Int) {
+        backlogs[index].settle(through: low - 1)
+        for place in places.indices where places[place].prepared?.log == backlogs[index].log {
+            places[place].prepared = nil
+        }
+        dropSettled()
+        backlogs[index].rewind(to: low)
     }
 
     /// A closed gate that forbids every batch, that of a check as well.

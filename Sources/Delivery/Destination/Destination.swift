@@ -156,6 +156,7 @@ package struct Destination: Sendable {
         case .flush: endWaits(at: now)
         case .reloaded: reloaded(at: now)
         case .stop: stop(&effects)
+        case .replaced: replaced(&effects)
         }
     }
 

@@ -169,7 +169,9 @@ struct Scene {
     mutating func answerReads() {
         while !holdsReads, !reads.isEmpty {
             let read = reads.removeFirst()
-            tell(.chunk(read: read.id, chunk(read.log, from: read.from, limit: read.limit)))
+            // As the queue does it: from its cursor on where that is further.
+            let first = max(read.from, (settled[read.log] ?? 0) + 1)
+            tell(.chunk(read: read.id, chunk(read.log, from: first, limit: read.limit)))
         }
         while !letterReads.isEmpty {
             let id = letterReads.removeFirst()
