@@ -1,14 +1,46 @@
+/// What came of an order to forget or rename a destination.
+package enum RemovalOutcome: Sendable, Equatable {
+    /// It is done; so many events and dead letters were given up.
+    case done(givenUp: UInt64)
+    /// The configuration names it.
+    case isConfigured
+    /// Nothing is kept for one of that name.
+    case isUnknown
+    /// It has dead letters, which keep its name.
+    case hasLetters
+    /// The new name is configured, or something is kept for it.
+    case isTaken
+}
+
 /// Destinations that the configuration names no more.
 extension Queue {
-    /// Gives up all that is kept for a destination, durably, and returns how many events it had still to get.
+    /// True where the configuration names a destination, or something is kept for it.
+    package func knows(destination: String) -> Bool { isConfigured(destination) || keeps(destination) }
+
+    /// True where the configuration names a destination.
+    package func isConfigured(_ destination: String) -> Bool { destinations.contains(destination) }
+
+    private func keeps(_ destination: String) -> Bool {
+        cursors.keys.contains { $0.destination == destination }
+            || !deadLetters(of: destination, limit: 1).isEmpty
+    }
+
+    /// Gives up all that is kept for a destination, durably: the events it had still to get, and its dead letters.
     ///
     /// - Throws: `failed`; then a start may find it again.
-    package func forget(destination: String) throws(QueueError) -> UInt64 {
+    package func forget(destination: String) throws(QueueError) -> RemovalOutcome {
+        guard !isConfigured(destination) else { return .isConfigured }
+        guard keeps(destination) else { return .isUnknown }
         try completeStart()
         let keys = cursors.keys.filter { $0.destination == destination }
-        let letters = deadLetters.keys.filter { $0.destination == destination }
-        _ = try remove(letters.flatMap { deadLetters.names(of: $0) { _, _ in true } }.sorted())
+        let names = deadLetters.keys.filter { $0.destination == destination }
+            .flatMap { deadLetters.names(of: $0) { _, _ in true } }
         let queued = keys.reduce(0) { $0 + (logs[$1.log]?.last ?? 0) + 1 - (cursors[$1]?.state.low ?? 1) }
+        // One that its cursor has not passed is among the events.
+        let letters = deadLetters(of: destination, limit: .max).count { letter in
+            cursor(destination: destination, log: letter.name.log).map { letter.name.sequence < $0.low } ?? true
+        }
+        _ = try remove(names.sorted())
         for key in keys {
             if let cursor = cursors.removeValue(forKey: key) { cursorFile.free(cursor.slot) }
             heads[key] = nil
@@ -16,17 +48,18 @@ extension Queue {
         }
         headsChanged = true
         try synchroniseCursors()
-        return queued
+        return .done(givenUp: queued + UInt64(letters))
     }
 
     /// Has a destination of which nothing is known yet take over where another stands; durable when it returns.
     ///
-    /// That other has no dead letters, and the new one no cursor.
-    ///
     /// - Throws: `failed`; then a start may find the old name.
-    package func rename(destination: String, to name: String) throws(QueueError) {
+    package func rename(destination: String, to name: String) throws(QueueError) -> RemovalOutcome {
+        guard !isConfigured(destination) else { return .isConfigured }
+        guard keeps(destination) else { return .isUnknown }
+        guard !knows(destination: name) else { return .isTaken }
+        guard deadLetters(of: destination, limit: 1).isEmpty else { return .hasLetters }
         try completeStart()
-        precondition(!cursors.keys.contains { $0.destination == name })
         for (key, cursor) in cursors where key.destination == destination {
             let new = CursorKey(destination: name, log: key.log)
             cursors[key] = nil
@@ -37,5 +70,6 @@ extension Queue {
         }
         headsChanged = true
         try synchroniseCursors()
+        return .done(givenUp: 0)
     }
 }

@@ -218,6 +218,53 @@ def test_pause_resume_forget_rename(daemons, collector):
     assert daemon.status()["destinations"] == []
 
 
+def order(daemon, path, **body):
+    """The status of the answer, and its document."""
+    status, _, answer = request(daemon.control, "POST", path, json.dumps(body) if body else "")
+    return status, json.loads(answer)
+
+
+def test_orders_for_destinations_that_are_gone(daemons, picky):
+    """Two have the same refused event; orders come faster than the loop's thread hears of what the disk's did."""
+    collector = picky(lambda events, _: 400 if any(event["n"] == 1 for event in events) else 200)
+    names = ["a", "b", "main"]
+    daemon = daemons(destinations={name: collector.url for name in names}, options=OPTIONS, sections=CHECKS).start()
+    daemon.post_numbers(range(4))
+    for name in names:
+        until(lambda: daemon.destination(name)["ledger"]["dead"] == 1, 20, lambda: daemon.destination(name))
+        assert drained(daemon, name=name)["delivered"] == 3
+    daemon.destinations = {"main": collector.url}
+    daemon.write_configuration(OPTIONS, CHECKS)
+    ctl(daemon, "reload")
+    # Nothing sends the letters of those that are gone.
+    status, answer = order(daemon, "/v1/dead/retry", all=True, destination="a")
+    assert status == 409 and "a is no longer configured" in answer["detail"], answer
+    assert order(daemon, "/v1/dead/drop", all=True, destination="nix")[0] == 404
+    assert ctl(daemon, "dead", "ls", "--destination", "nix", check=False).returncode == 1
+    assert [daemon.destination(name)["ledger"]["dead"] for name in names] == [1, 1, 1]
+    assert order(daemon, "/v1/dead/retry", all=True) == (200, {"count": 1}), "that of main"
+    assert order(daemon, "/v1/dead/drop", all=True, destination="a") == (200, {"count": 1})
+    assert order(daemon, "/v1/destinations/b/rename", to="c")[0] == 409, "it has a letter"
+    assert order(daemon, "/v1/dead/drop", all=True, destination="b") == (200, {"count": 1})
+    answers = [order(daemon, f"/v1/destinations/{old}/rename", to=new)[0] for old, new in ("ac", "bc", "ad")]
+    assert answers == [200, 409, 404], daemon.read_log()
+    answers = [order(daemon, f"/v1/destinations/{name}/forget") for name in ("main", "c", "c")]
+    assert [status for status, _ in answers] == [409, 200, 404], answers
+    assert {each["name"] for each in daemon.status()["destinations"]} == {"b", "main"}
+
+
+def test_what_is_forgotten_counts_its_letters(daemons, picky):
+    collector = picky(lambda events, _: 400 if any(event["n"] == 1 for event in events) else 200)
+    daemon = daemons(url=collector.url, options=OPTIONS, sections=CHECKS).start()
+    daemon.post_numbers(range(4))
+    until(lambda: daemon.destination()["ledger"]["dead"] == 1, 20, daemon.destination)
+    assert drained(daemon)["delivered"] == 3
+    daemon.destinations = {}
+    daemon.write_configuration(OPTIONS, CHECKS)
+    ctl(daemon, "reload")
+    assert order(daemon, "/v1/destinations/main/forget") == (200, {"count": 1})
+
+
 def test_a_token_is_read_anew(daemons):
     valid = ["t0ken-1"]
 

@@ -15,7 +15,7 @@ struct RemovalTests {
 
     @Test func aForgottenDestinationLeavesNothing() throws {
         let (_, bench) = try bench()
-        #expect(try bench.queue.forget(destination: "main") == 3)
+        #expect(try bench.queue.forget(destination: "main") == .done(givenUp: 3))
         for round in 0..<2 {
             #expect(bench.queue.snapshot.cursors.map(\.destination) == ["other"], "\(round)")
             #expect(bench.queue.deadLetters(limit: 9).isEmpty)
@@ -28,7 +28,7 @@ struct RemovalTests {
         let refusal = EventRefusal(status: 400, attempts: 1, detail: [])
         #expect(try bench.queue.bury(3, of: .normal, for: "main", refusal, at: bench.wall))
         bench.queue.settle(destination: "main", log: .normal, [Disposition(.dead, 3...3)])
-        #expect(try bench.queue.forget(destination: "main") == 2)
+        #expect(try bench.queue.forget(destination: "main") == .done(givenUp: 3), "a letter and two events")
         try bench.restart(clean: false)
         #expect(bench.queue.deadLetters(limit: 9).isEmpty)
         #expect(bench.queue.snapshot.cursors.map(\.destination) == ["other"])
@@ -36,7 +36,7 @@ struct RemovalTests {
 
     @Test func aRenamedDestinationGoesOnWhereItStood() throws {
         let (_, bench) = try bench()
-        try bench.queue.rename(destination: "main", to: "new")
+        #expect(try bench.queue.rename(destination: "main", to: "new") == .done(givenUp: 0))
         for round in 0..<2 {
             let cursor = try #require(bench.queue.snapshot.cursors.first { $0.destination == "new" })
             #expect(cursor.low == 3 && cursor.ledger.delivered == 2 && cursor.queued == 3, "\(round)")
@@ -44,5 +44,34 @@ struct RemovalTests {
             bench.destinations = ["other", "new"]
             try bench.restart(clean: false)
         }
+    }
+
+    @Test func whatIsConfiguredOrUnknownOrTakenStaysAsItIs() throws {
+        let (_, bench) = try bench()
+        bench.destinations = []
+        bench.queue.use(destinations: [])
+        #expect(try bench.queue.rename(destination: "main", to: "new") == .done(givenUp: 0))
+        #expect(try bench.queue.rename(destination: "main", to: "new") == .isUnknown)
+        #expect(try bench.queue.rename(destination: "other", to: "new") == .isTaken)
+        #expect(try bench.queue.forget(destination: "main") == .isUnknown)
+        bench.destinations = ["new", "next"]
+        bench.queue.use(destinations: ["new", "next"])
+        #expect(try bench.queue.forget(destination: "new") == .isConfigured)
+        #expect(try bench.queue.rename(destination: "new", to: "main") == .isConfigured)
+        #expect(try bench.queue.rename(destination: "other", to: "next") == .isTaken)
+        #expect(Set(bench.queue.snapshot.cursors.map(\.destination)) == ["new", "next", "other"])
+        bench.queue.settle(destination: "new", log: .normal, [Disposition(.delivered, 3...5)])
+    }
+
+    @Test func oneWithDeadLettersKeepsItsName() throws {
+        let (_, bench) = try bench()
+        let refusal = EventRefusal(status: 400, attempts: 1, detail: [])
+        #expect(try bench.queue.bury(3, of: .normal, for: "main", refusal, at: bench.wall))
+        #expect(try bench.queue.forget(destination: "main") == .done(givenUp: 3), "its letter is one of its events yet")
+        #expect(try bench.queue.bury(3, of: .normal, for: "other", refusal, at: bench.wall))
+        bench.destinations = []
+        bench.queue.use(destinations: [])
+        #expect(try bench.queue.rename(destination: "other", to: "new") == .hasLetters)
+        #expect(bench.queue.deadLetters(limit: 9).map(\.name.destination) == ["other"])
     }
 }

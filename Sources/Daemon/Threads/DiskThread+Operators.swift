@@ -11,28 +11,47 @@ extension DiskThread {
         do throws(QueueError) {
             snapshotIsDue = true
             switch order {
+            case .letters(let destination?, _, _) where !queue.knows(destination: destination):
+                return unknown(destination)
             case .letters(let destination, let id, let after): return try letters(destination, id, after)
-            case .retry(let selection):
-                let wanted = try names(selection)
-                guard wanted.isKnown else { return .unknown("no dead letter has that id") }
-                return .count(try queue.retry(wanted.names))
-            case .drop(let selection):
-                let wanted = try names(selection)
-                guard wanted.isKnown else { return .unknown("no dead letter has that id") }
-                return .count(try queue.drop(wanted.names))
-            case .forget(let destination): return .count(try queue.forget(destination: destination))
+            case .retry(let selection), .drop(let selection): return try dispose(selection, order)
+            case .forget(let destination): return answer(try queue.forget(destination: destination), order)
             case .rename(let destination, let name):
-                guard queue.deadLetters(of: destination, limit: 1).isEmpty else {
-                    return .conflict("\(destination) has dead letters, which keep its name: drop them first")
-                }
-                try queue.rename(destination: destination, to: name)
-                return .done
+                return answer(try queue.rename(destination: destination, to: name), order)
             case .pause, .resume: return .done
             }
         } catch {
             return .failed("\(error)")
         }
     }
+
+    private func dispose(_ selection: LetterSelection, _ order: OperatorOrder) throws(QueueError) -> OperatorAnswer {
+        if let name = selection.destination, !queue.knows(destination: name) { return unknown(name) }
+        let wanted = try names(selection)
+        guard wanted.isKnown else { return .unknown("no dead letter has that id") }
+        guard case .retry = order else { return .count(try queue.drop(wanted.names)) }
+        let sendable = wanted.names.filter { queue.isConfigured($0.destination) }
+        if sendable.isEmpty, let name = wanted.names.first?.destination {
+            return .conflict("\(name) is no longer configured, so nothing would send them: put its section back first")
+        }
+        return .count(try queue.retry(sendable))
+    }
+
+    private func answer(_ outcome: RemovalOutcome, _ order: OperatorOrder) -> OperatorAnswer {
+        switch (outcome, order) {
+        case (.done(let count), .forget): .count(count)
+        case (.isConfigured, .forget(let name)), (.isConfigured, .rename(let name, _)):
+            .conflict("\(name) is configured: take its section out and reload first")
+        case (.isUnknown, .forget(let name)), (.isUnknown, .rename(let name, _)): unknown(name)
+        case (.hasLetters, .rename(let name, _)):
+            .conflict("\(name) has dead letters, which keep its name: drop them first")
+        case (.isTaken, .rename(_, let name)):
+            .conflict("\(name) is there already: rename first, then configure it and reload")
+        default: .done
+        }
+    }
+
+    private func unknown(_ name: String) -> OperatorAnswer { .unknown("no destination is named \(name)") }
 
     private func letters(
         _ destination: String?, _ id: String?, _ after: String?

@@ -162,6 +162,10 @@ final class DiskThread {
 
     private func read(_ request: DiskRequest) {
         guard case .read(let destination, let id, let log, let from, let limit) = request else { return }
+        // What was forgotten since may be gone.
+        guard queue.cursor(destination: destination, log: log) != nil else {
+            return replies.post(.chunk(destination: destination, id: id, nil))
+        }
         do throws(QueueError) {
             let chunk = try queue.read(log, for: destination, from: from, limit: limit, age: age)
             replies.post(.chunk(destination: destination, id: id, chunk))

@@ -38,16 +38,8 @@ extension LoopThread {
             log.log(.destinationResumed(name))
             tell(.resume(destination: name))
             done(.done)
-        case .forget(let name), .rename(let name, _):
-            guard !isConfigured(name) else {
-                return done(.conflict("\(name) is configured: take its section out and reload first"))
-            }
-            guard isKept(name) else { return done(unknown(name)) }
-            if case .rename(_, let new) = order, isConfigured(new) || isKept(new) {
-                return done(.conflict("\(new) is there already: rename first, then configure it and reload"))
-            }
-            post(order, done)
-        case .letters, .retry, .drop: post(order, done)
+        // Only the disk's thread knows what is kept now, and for whom.
+        case .forget, .rename, .letters, .retry, .drop: post(order, done)
         }
     }
 
@@ -77,8 +69,6 @@ extension LoopThread {
     }
 
     private func isConfigured(_ name: String) -> Bool { coordinator.units.contains { $0.name == name } }
-
-    private func isKept(_ name: String) -> Bool { snapshot.cursors.contains { $0.destination == name } }
 
     private func unknown(_ name: String) -> OperatorAnswer { .unknown("no destination is named \(name)") }
 }
