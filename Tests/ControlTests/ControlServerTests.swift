@@ -67,12 +67,35 @@ struct ControlServerTests {
         ("/v1/destinations/a/pause", "[]"), ("/v1/destinations/a/rename", #"{"to":"A"}"#),
         ("/v1/destinations/a/rename", ""), ("/v1/dead/drop", ""), ("/v1/dead/drop", #"{"all":false}"#),
         ("/v1/dead/drop", #"{"ids":["1-1"],"all":true}"#), ("/v1/dead/retry", #"{"ids":[1]}"#),
+        ("/v1/dead/drop", #"{"ids":5,"all":true}"#), ("/v1/dead/drop", #"{"ids":["1-1"],"all":"true"}"#),
     ]
 
     @Test(arguments: nonsense)
     func ordersThatAreNotUnderstoodDoNothing(_ target: String, _ body: String) throws {
         try withDaemon { (path, told) throws in
             #expect(try answer(path, post(target, body)).status == 422)
+            #expect(told.with { $0 }.isEmpty)
+        }
+    }
+
+    /// Orders that would be for more than was meant, and the member that is to blame.
+    private static let misread: [(String, String, String)] = [
+        ("/v1/dead/drop", #"{"all":true,"destination":5}"#, "destination is no string"),
+        ("/v1/dead/drop", #"{"all":true,"destination":["a"]}"#, "destination is no string"),
+        ("/v1/dead/retry", #"{"all":true,"destination":null}"#, "destination is no string"),
+        ("/v1/dead/retry", #"{"all":true,"dest":"a"}"#, "unknown member: dest"),
+        ("/v1/destinations/a/pause", #"{"for":5}"#, "for is no string"),
+        ("/v1/destinations/a/pause", #"{"while":"2h"}"#, "unknown member: while"),
+        ("/v1/destinations/a/resume", #"{"for":"2h"}"#, "unknown member: for"),
+        ("/v1/destinations/a/forget", #"{"log":"bulk"}"#, "unknown member: log"),
+        ("/v1/destinations/a/rename", #"{"to":"b","log":"bulk"}"#, "unknown member: log"),
+    ]
+
+    @Test(arguments: misread)
+    func aMemberThatIsNotUnderstoodIsNamed(_ target: String, _ body: String, _ detail: String) throws {
+        try withDaemon { (path, told) throws in
+            let found = try answer(path, post(target, body))
+            #expect(found.status == 422 && found.body.contains(detail), "\(found.body)")
             #expect(told.with { $0 }.isEmpty)
         }
     }

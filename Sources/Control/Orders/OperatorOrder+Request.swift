@@ -15,16 +15,20 @@ extension OperatorOrder {
     {
         switch word {
         case "pause":
-            let text = try body(exchange)?["for"]?.string
+            let text = try string("for", of: try body(exchange, ["for"]))
             guard let text else { return .pause(destination: destination, for: nil) }
             guard let span = try? Duration(span: text), span > .zero, span <= .seconds(366 * 86_400) else {
                 throw OrderError(detail: "for is no duration of up to a year: \(text)")
             }
             return .pause(destination: destination, for: span)
-        case "resume": return .resume(destination: destination)
-        case "forget": return .forget(destination: destination)
+        case "resume":
+            _ = try body(exchange, [])
+            return .resume(destination: destination)
+        case "forget":
+            _ = try body(exchange, [])
+            return .forget(destination: destination)
         case "rename":
-            guard let name = try body(exchange)?["to"]?.string, isName(name) else {
+            guard let name = try string("to", of: try body(exchange, ["to"])), isName(name) else {
                 throw OrderError(detail: "to is to name a destination: 1 to 32 of a-z, 0-9 and -")
             }
             return .rename(destination: destination, to: name)
@@ -47,20 +51,39 @@ extension OperatorOrder {
 
     /// Which dead letters a body selects: `{"ids":[…]}` or `{"all":true}`, and `"destination"`.
     static func selection(_ exchange: HTTPExchange) throws(OrderError) -> LetterSelection {
-        let body = try body(exchange)
+        let body = try body(exchange, ["ids", "all", "destination"])
         let ids = body?["ids"]?.array?.compactMap { $0.string }
-        guard ids?.count == body?["ids"]?.array?.count, (ids != nil) != (body?["all"] == .boolean(true)) else {
+        guard body?["ids"] == nil || ids != nil, ids?.count == body?["ids"]?.array?.count else {
+            throw OrderError(detail: "ids is no list of event ids")
+        }
+        guard [nil, .boolean(true), .boolean(false)].contains(body?["all"]) else {
+            throw OrderError(detail: "all is neither true nor false")
+        }
+        guard (ids != nil) != (body?["all"] == .boolean(true)) else {
             throw OrderError(detail: "either ids, a list of event ids, or all, true")
         }
-        return LetterSelection(ids: ids, destination: body?["destination"]?.string)
+        return LetterSelection(ids: ids, destination: try string("destination", of: body))
     }
 
-    private static func body(_ exchange: HTTPExchange) throws(OrderError) -> JSONValue? {
+    /// The body, an object of no members but these; nil where there is none.
+    ///
+    /// A member that is not known would narrow the order, were it understood.
+    private static func body(_ exchange: HTTPExchange, _ known: [String]) throws(OrderError) -> JSONValue? {
         guard !exchange.body.isEmpty else { return nil }
-        guard let value = try? JSONValue(parsing: exchange.body), value.members != nil else {
+        guard let value = try? JSONValue(parsing: exchange.body), let members = value.members else {
             throw OrderError(detail: "the body is no JSON object")
         }
+        if let other = members.first(where: { !known.contains($0.name) }) {
+            throw OrderError(detail: "unknown member: \(other.name)")
+        }
         return value
+    }
+
+    /// A member that is to be a string; nil where there is none.
+    private static func string(_ name: String, of body: JSONValue?) throws(OrderError) -> String? {
+        guard let value = body?[name] else { return nil }
+        guard let text = value.string else { throw OrderError(detail: "\(name) is no string") }
+        return text
     }
 
     private static func isName(_ text: String) -> Bool {
