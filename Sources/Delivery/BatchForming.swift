@@ -72,19 +72,22 @@ struct BatchForming: Sendable {
         _ events: inout Int, _ hasUnmarked: inout Bool, to body: inout [UInt8]
     ) -> Int {
         let stored = chunk.contexts.map { $0.gate(of: destination) }
-        let extraBytes = enrichment.maximumBytes + format.marginBytes
         for index in start..<chunk.records.count {
             let record = chunk.records[index]
-            let size = record.range.count + extraBytes
-            guard events == 0 || events < maximumEvents && body.count + size <= maximumBytes else { return index }
+            let end = body.count
+            guard events == 0 || events < maximumEvents && end + record.range.count < maximumBytes else { return index }
             let gate = marks.gate(of: record.sequence, stored: stored[record.context])
-            hasUnmarked = hasUnmarked || gate == nil
             let facts = Enrichment.Facts(
                 gate: gate, connectionType: chunk.contexts[record.context].connectionType,
                 sentConnectionType: sentConnectionType, epoch: chunk.epoch, sequence: record.sequence,
                 acceptedAt: record.acceptedAt)
             format.append(
                 chunk.bytes.span.extracting(record.range), facts, &enrichment, isFirst: events == 0, to: &body)
+            guard events == 0 || body.count + format.marginBytes <= maximumBytes else {
+                body.removeLast(body.count - end)
+                return index
+            }
+            hasUnmarked = hasUnmarked || gate == nil
             events += 1
         }
         return chunk.records.count

@@ -20,9 +20,6 @@ struct Enrichment: Sendable {
         let acceptedAt: WallTime?
     }
 
-    /// The most bytes that are added to one event.
-    let maximumBytes: Int
-
     private let members: [DestinationSettings.Member]
     /// What each of them is called.
     private let names: [StaticString]
@@ -60,7 +57,6 @@ struct Enrichment: Sendable {
         self.members = members.filter { name($0) != nil }
         names = members.compactMap(name)
         nameLengths = names.reduce(0) { $0 | 1 << UInt64($1.utf8CodeUnitCount) }
-        maximumBytes = names.map { $0.utf8CodeUnitCount + 48 }.reduce(0, +)
         wasQueued = beginning(.wasQueued) + Array("true\"".utf8)
         reasons = fragments(.queueReason, Gate.allCases.map { (Int($0.rawValue), $0.name) })
         let typeNames = ConnectionType.allCases.map { (Int($0.rawValue), $0.name) }

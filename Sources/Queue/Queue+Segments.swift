@@ -130,10 +130,9 @@ extension Queue {
     ///
     /// Dead letters do not count against the share of a log, so that they keep nothing out below nine tenths of
     /// `MaxSize`; above that they and events have the same room, and who comes first takes it (rules 13 and 15), but
-    /// for what the first letters need: a full queue that cannot set a refused event apart would stay full.
+    /// for what the next letter needs: a full queue that cannot set a refused event apart would stay full.
     private func roomBelowLimit(of log: LogName) -> Int {
-        let wanted = min(max(24 << 10, options.maximumBytes >> 10), 512 << 10)
-        let reserved = max(0, Int(clamping: wanted) - deadLetters.bytes)
+        let reserved = max(0, min(options.letterReserve, Int(clamping: options.maximumBytes / 10) - deadLetters.bytes))
         return min(
             Int(clamping: limit(of: log)) - Int(clamping: bytesOnDisk) + deadLetters.bytes, roomInAll - reserved)
     }

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// The settings of a queue.
 package struct QueueOptions: Sendable {
     /// What the queue may take on disk, in bytes (`MaxSize`).
@@ -18,6 +20,9 @@ package struct QueueOptions: Sendable {
     package var maximumAge: Duration?
     /// What a full queue does (`WhenFull`).
     package var whenFull = WhenFull.reject
+
+    /// The longest event that is committed (`MaxEventSize`), bytes.
+    package var largestEventBytes = 12 << 10
 
     /// What a full queue does with new events.
     package enum WhenFull: Sendable, Equatable {
@@ -53,6 +58,13 @@ package struct QueueOptions: Sendable {
         case .normal, .consent: maximumBytes / 100 * 95
         case .bulk: maximumBytes / 100 * 80
         }
+    }
+
+    /// What events leave of `maximumBytes` to the next dead letter, in bytes: the longest event, with all that is kept
+    /// beside it and the folders, but no more than letters may take.
+    var letterReserve: Int {
+        let least = roundedUp(largestEventBytes + 4_096, to: 4_096) + 2 * 4_096
+        return min(Int(clamping: maximumBytes / 10), max(least, min(Int(clamping: maximumBytes >> 10), 512 << 10)))
     }
 
     /// What must stay free on a file system of so many bytes.

@@ -18,7 +18,9 @@ package struct QueueRoom: Sendable, Hashable {
         let block = options.block ?? Block.unknownDevice
         let least = roundedUp(block, to: 4_096)
         func room(_ log: LogName) -> Int {
-            let limit = min(Int(clamping: options.limit(of: log)), Int(clamping: options.maximumBytes) - least)
+            let limit = min(
+                Int(clamping: options.limit(of: log)),
+                Int(clamping: options.maximumBytes) - least - options.letterReserve)
             return limit - Self.fixedBytes - Self.lanes * least - block
         }
         self.block = block

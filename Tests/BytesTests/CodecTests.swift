@@ -25,6 +25,16 @@ struct CodecTests {
         #expect(bytes.text == "\(UInt64.max)")
     }
 
+    /// The vectors of RFC 4648, section 10, and the last digits.
+    @Test func writesBase64() {
+        for (text, digits) in [
+            ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("foobar", "Zm9vYmFy"),
+        ] {
+            #expect(Base64.digits(of: Array(text.utf8)).text == digits)
+        }
+        #expect(Base64.digits(of: [0xFB, 0xFF, 0xFE]).text == "+//+")
+    }
+
     @Test func readsAndWritesHexadecimal() {
         #expect(Hexadecimal.digits(0x1F, count: 4) == Array("001f".utf8))
         #expect(Hexadecimal.value(Array("fFffFFffffffffff".utf8)) == UInt64.max)

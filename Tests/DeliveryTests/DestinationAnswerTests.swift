@@ -56,6 +56,38 @@ struct DestinationAnswerTests {
         #expect(error.location == "/login?t=***")
     }
 
+    @Test func aSecretOfTheProxyOrTheURLIsHidden() throws {
+        var scene = try online {
+            $0 = DestinationSettings(
+                name: "main",
+                url: try DestinationURL("https://collector.example/events?sig=q%2Br&code=abcdefgh&site=north"))
+            $0.flushSpread = .fixed(.zero)
+            $0.headers = [HeaderField(name: "X", value: "y")]
+            $0.proxy = DestinationSettings.Proxy(host: "proxy", port: 3_128, user: "us", password: "open sesame")
+        }
+        scene.accept(1)
+        scene.answer(
+            404, body: "no: Basic dXM6b3BlbiBzZXNhbWU= open sesame, /events?sig=q%2Br&code=abcdefgh&site=north, q+r")
+        #expect(
+            scene.destination.status.lastError?.detail
+                == "no: Basic *** ***, /events?sig=***&code=***&site=north, ***")
+    }
+
+    @Test(arguments: [
+        (304, nil, ""), (407, nil, "the proxy wants a user and a password"),
+        (407, "me", "the proxy refuses the user and the password"),
+    ])
+    func anEmptyAnswerSaysNoMoreThanItsStatus(status: Int, user: String?, detail: String) throws {
+        var scene = try online { $0.proxy = DestinationSettings.Proxy(host: "proxy", port: 3_128, user: user) }
+        scene.accept(1)
+        scene.answer(status, body: "")
+        #expect(scene.destination.status.lastError?.detail == detail)
+        guard case .held(_, status, detail, _) = scene.notices.first else {
+            Issue.record("\(scene.notices)")
+            return
+        }
+    }
+
     @Test func plainHTTPElsewhereCountsOnlyWithItsField() throws {
         let settings = try Scene.settings {
             $0.allowsPlainHTTP = true

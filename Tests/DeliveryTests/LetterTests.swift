@@ -132,6 +132,37 @@ struct LetterTests {
         #expect(scene.flights.count == 1)
     }
 
+    /// Not even on a new path, nor with a check.
+    @Test func withoutItsTokenNothingIsSent() throws {
+        var scene = Scene(
+            try Scene.settings {
+                $0.flushSpread = .fixed(.zero)
+                $0.tokenFault = "/etc/token cannot be used"
+            }, waiting: 3)
+        scene.tell(.checkDue)
+        #expect(scene.flights.map(\.request.isCheck) == [true])
+        scene.answer(200)
+        scene.becomeReachable()
+        let status = scene.destination.status
+        #expect(
+            status.isHeld && status.reason == .unauthorized && status.lastError?.detail == "/etc/token cannot be used")
+        #expect(scene.notices.count == 1 && scene.tokenReads == 0)
+        scene.pass(.seconds(70))
+        scene.losePath()
+        scene.tell(.checkDue)
+        scene.answer(200)
+        scene.becomeReachable()
+        scene.tell(.token(nil))
+        #expect(scene.tokenReads == 2 && scene.flights.isEmpty && scene.sent.allSatisfy(\.isCheck))
+        scene.tell(.flush)
+        scene.tell(.token(Array("no\ntoken".utf8)))
+        #expect(scene.tokenReads == 3 && scene.flights.isEmpty)
+        scene.tell(.token(Array("new".utf8)))
+        #expect(scene.flights.first?.request.headers.first(named: "authorization") == "Bearer new")
+        scene.answer(200)
+        #expect(scene.settled[.normal] == 3 && !scene.destination.status.isHeld)
+    }
+
     // MARK: Operators, reload, rate
 
     @Test func aPauseEndsByItself() throws {

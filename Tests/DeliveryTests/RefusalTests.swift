@@ -200,9 +200,37 @@ struct RefusalTests {
             return 413
         }
         expectAll(8_000, but: [], in: scene)
-        let doublings = requests / 1_000
-        #expect(refused <= 5 + doublings, "\(refused) of \(requests)")
-        #expect(refused > 5, "it tries more again after 1,000 batches")
+        #expect(
+            (8...16).contains(refused), "\(refused) of \(requests); it tries more after 20 batches, 40, 80 and so on")
+    }
+
+    /// A limit that is lifted is found out without anybody's help.
+    @Test func aLearntLengthGrowsAgain() throws {
+        var scene = try online(waiting: 0, batch: 100)
+        scene.accept(8_000)
+        var requests = 0
+        var longest = 0
+        answer(&scene) { flight in
+            requests += 1
+            guard requests > 10 else { return flight.request.body.count > 600 ? 413 : 200 }
+            longest = max(longest, flight.sequences.count)
+            return 200
+        }
+        expectAll(8_000, but: [], in: scene)
+        #expect(longest == 100)
+    }
+
+    /// Not one smaller than needed: what is added to events counts as long as it is.
+    @Test func halvingStopsAtTheFirstHalfThatPasses() throws {
+        var scene = try online(waiting: 8, batch: 8)
+        var lengths: [Int] = []
+        answer(&scene) { flight in
+            lengths.append(flight.request.body.count)
+            return lengths.count == 1 ? 413 : 200
+        }
+        expectAll(8, but: [], in: scene)
+        let full = lengths[0]
+        #expect(lengths[1] <= full / 2 && lengths[1] > full / 2 - full / 8 - 60, "\(lengths)")
     }
 
     @Test func anEventThatIsTooLongAloneIsDead() throws {

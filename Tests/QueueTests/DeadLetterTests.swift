@@ -132,6 +132,24 @@ import Time
         if log == .bulk { #expect(counts[0] == counts[1]) }
     }
 
+    /// A queue that is full in every lane has room to set its longest event apart, be there letters already or not.
+    @Test(arguments: [0, 3])
+    func aFullQueueSetsItsLongestEventApart(letters: UInt64) throws {
+        var options = QueueOptions(maximumBytes: 4 << 20, keepFree: .bytes(0))
+        options.largestEventBytes = 100_000
+        let bench = try Bench(MemoryStorage(), options)
+        bench.commit(batches: [4])
+        bench.commit(.urgent, batches: [1], length: 100_000)
+        for sequence in 0..<letters { try bench.queue.bury([bench.letter(sequence + 1)]) }
+        for log in [LogName.bulk, .normal, .urgent] {
+            for length in [60_000, 3_000, 300] {
+                while case .committed = bench.commit(log, batches: [1], length: length)[0] {}
+            }
+        }
+        try bench.queue.bury([bench.letter(1, of: .urgent)])
+        #expect(bench.queue.bytesOnDisk <= 4 << 20)
+    }
+
     @Test(arguments: [MemoryStorage.Call.synchroniseDirectory("dead/main"), .synchronise("cursors")])
     func whatTheDiskKeptUnfinishedIsDoneLater(call: MemoryStorage.Call) throws {
         let storage = MemoryStorage()

@@ -80,7 +80,7 @@ extension StatusDocument.Destination {
         attempts = json["attempts"]?.integer ?? 0
         guard let error = json["last_error"], error.members != nil else { return }
         let parts = [
-            error["status"]?.integer.map { "answer \($0)" }, error.text("detail"),
+            error["status"]?.integer.map { "answer \($0)" }, error.text("detail").flatMap { $0.isEmpty ? nil : $0 },
             error.text("location").map { "location \($0)" },
         ]
         lastError = String(parts.compactMap { $0 }.joined(separator: ": ").prefix(300))

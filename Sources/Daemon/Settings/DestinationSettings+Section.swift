@@ -1,5 +1,6 @@
 internal import Configuration
 internal import Delivery
+internal import SystemdService
 
 extension DestinationSettings {
     /// The settings of a section of the configuration, with the contents of the files that it names.
@@ -17,6 +18,9 @@ extension DestinationSettings {
         enrichWith = section.enrichWith.compactMap { Member(rawValue: $0.rawValue) }
         headers = section.headers.map { HeaderField(name: $0.name, value: $0.value) }
         token = reader.token(of: section)
+        if token == nil, section.tokenFile != nil || section.credential != nil {
+            tokenFault = reader.notices.last?.message
+        }
         maximumEventsPerSecond = section.maximumEventsPerSecond
         connectTimeout = section.connectTimeout
         timeout = section.timeout

@@ -53,7 +53,8 @@ struct FileReader {
     private(set) var notices: [Notice] = []
     private var systemTrust: TrustStore?
 
-    /// The token of `TokenFile=` or `Credential=`, without the line end.
+    /// The token of `TokenFile=` or `Credential=`, without the line end; nil where there is none, or, as the last of
+    /// `notices` says, it cannot be read.
     mutating func token(of section: DestinationSection) -> [UInt8]? {
         let folder = Process.environment("CREDENTIALS_DIRECTORY") ?? "$CREDENTIALS_DIRECTORY"
         let credential = section.credential.map { folder + "/" + $0 }
@@ -64,6 +65,10 @@ struct FileReader {
             return nil
         }
         while token.last == UInt8(ascii: "\n") || token.last == UInt8(ascii: "\r") { token.removeLast() }
+        guard !token.isEmpty else {
+            notices.append(.fileUnreadable(path, setting: setting, detail: "it is empty"))
+            return nil
+        }
         return token
     }
 

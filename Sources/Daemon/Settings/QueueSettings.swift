@@ -23,6 +23,7 @@ struct QueueSettings: Sendable {
         var options = QueueOptions(maximumBytes: UInt64(section.maximumBytes), keepFree: keepFree, block: block)
         options.maximumAge = section.maximumAge
         options.whenFull = section.whenFull == .dropOldest ? .dropOldest : .reject
+        options.largestEventBytes = configuration.intake.maximumEventBytes
         self.options = options
         destinations = configuration.destinations.map(\.name)
     }

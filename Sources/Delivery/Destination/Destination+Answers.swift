@@ -193,11 +193,16 @@ extension Destination {
         reform()
     }
 
+    private var proxyWish: String {
+        settings.proxy?.user == nil
+            ? "the proxy wants a user and a password" : "the proxy refuses the user and the password"
+    }
+
     mutating func record(_ answer: TransportAnswer, at now: Instant) {
         let body = requests.secrets.hidden(in: Array(answer.body.prefix(2_048))).text
         let location = answer.headers.first(named: "Location").map { Array($0.utf8.prefix(2_048)) }
         status.lastError = DestinationStatus.LastError(
-            status: answer.status, detail: body.isEmpty ? "status \(answer.status)" : body,
+            status: answer.status, detail: body.isEmpty && answer.status == 407 ? proxyWish : body,
             location: location.map { requests.secrets.hidden(in: $0).text }, at: now)
     }
 }

@@ -33,7 +33,7 @@ extension Destination {
 
     /// A wait that the destination asked for is kept, and a hold is tried again only on a path that came after it.
     private func mayCheckWithBatch(at now: Instant) -> Bool {
-        guard blockingGate == nil else { return false }
+        guard blockingGate == nil, settings.tokenFault == nil else { return false }
         guard let wait else { return true }
         switch wait.cause {
         case .unanswered: return true

@@ -57,6 +57,7 @@ extension Destination {
     /// Sends, settles and reads what can be now.
     mutating func advance(at now: Instant, _ effects: inout [DeliveryEffect]) {
         guard !isStopped else { return }
+        awaitToken(at: now, &effects)
         dropSettled()
         if check == .wanted { beginCheck(at: now, &effects) }
         guard permission != .none, blockingGate == nil, (wait.map { $0.until <= now } ?? true), nextByRate <= now

@@ -1,7 +1,8 @@
 internal import Reachability
 internal import Time
 
-/// A token that is refused is read anew, for it may have been changed meanwhile.
+/// A token that is refused is read anew, for it may have been changed meanwhile; without one that it needs, nothing is
+/// sent.
 extension Destination {
     /// How long the reading may take, before the request is tried again as it was.
     private static let patience = Duration.seconds(10)
@@ -19,12 +20,21 @@ extension Destination {
     }
 
     mutating func tookToken(_ token: [UInt8]?, at now: Instant) {
-        let isNew = token != nil && token != settings.token
+        let isNew = token.map { $0 != settings.token && DestinationSettings.isToken($0) } ?? false
         if isNew {
             settings.token = token
+            settings.tokenFault = nil
             requests = RequestBuilding(settings, userAgent: userAgent)
         }
         guard let wait, wait.cause == .reauthorising || isNew && wait.cause == .held(.unauthorized) else { return }
         self.wait?.until = min(wait.until, now)
+    }
+
+    /// Holds everything while the token is not known, which is read anew whenever the hold is over.
+    mutating func awaitToken(at now: Instant, _ effects: inout [DeliveryEffect]) {
+        guard let fault = settings.tokenFault, wait.map({ $0.until <= now }) ?? true else { return }
+        if wait != nil { effects.append(.readToken) }
+        status.lastError = DestinationStatus.LastError(status: nil, detail: fault, location: nil, at: now)
+        hold(.unauthorized, at: now, &effects)
     }
 }

@@ -7,7 +7,7 @@ package struct DestinationStatus: Sendable, Equatable {
     package struct LastError: Sendable, Equatable {
         /// Nil where no answer came.
         package let status: Int?
-        /// At most 2 KiB.
+        /// At most 2 KiB; empty where the answer said no more than its status.
         package let detail: String
         package let location: String?
         package let at: Instant

@@ -1,24 +1,36 @@
-/// The longest body that a destination takes, learnt from those that it found too long (413); it grows again slowly.
+/// The longest body that a destination takes, learnt from those that it found too long (413); it grows again by itself.
 struct SizeLimit: Sendable {
-    /// After so many batches that were taken, twice as much is tried.
-    private static let patience = 1_000
+    /// After so many batches in a row that were taken, twice as much is tried.
+    private static let patience = 20
+    /// The most that this becomes, where trying fails again and again.
+    private static let longestPatience = 5_120
 
     /// Nil where nothing is known.
     private(set) var bytes: Int?
+    /// What was taken before more was tried.
+    private var proven: Int?
+    private var patience = Self.patience
     private var taken = 0
 
     /// A body of so many bytes was too long.
     mutating func refused(bytes: Int) {
-        self.bytes = max(1, bytes / 2)
         taken = 0
+        if let proven, proven < bytes {
+            self.bytes = proven
+            patience = min(patience * 2, Self.longestPatience)
+        } else {
+            self.bytes = max(1, bytes / 2)
+        }
+        proven = nil
     }
 
     /// A batch was taken; no body has more than `full` bytes.
     mutating func taken(of full: Int) {
         guard let limit = bytes else { return }
         taken += 1
-        guard taken >= Self.patience else { return }
+        guard taken >= patience else { return }
         taken = 0
+        proven = limit
         bytes = limit * 2 < full ? limit * 2 : nil
     }
 }

@@ -85,6 +85,8 @@ package struct DestinationSettings: Sendable, Equatable {
     package var maximumEventsPerSecond: Int?
     /// Sent as `Authorization: Bearer`.
     package var token: [UInt8]?
+    /// Why the token that it needs is not known, so that nothing is sent; nil where it needs none, or has it.
+    package var tokenFault: String?
     package var connectTimeout: Duration = .seconds(10)
     package var timeout: Duration = .seconds(30)
     package var retryMinimum: Duration = .seconds(1)
@@ -113,6 +115,9 @@ package struct DestinationSettings: Sendable, Equatable {
     /// The host that connections are made to: the proxy's, if there is one; nil for a Unix socket.
     package var connectHost: String? { proxy?.host ?? (url.scheme == .unix ? nil : url.host) }
 
+    /// True for what can stand in a header field as a token.
+    static func isToken(_ token: [UInt8]) -> Bool { token.allSatisfy { (33...126).contains($0) } }
+
     /// Throws where values are out of range or do not go together.
     package func check() throws(DeliveryError) {
         guard (1...100_000).contains(batchMaximumEvents) else { throw .range("BatchMaxEvents") }
@@ -126,7 +131,7 @@ package struct DestinationSettings: Sendable, Equatable {
         guard retryMinimum > .zero else { throw .range("RetryMin") }
         guard retryMaximum >= retryMinimum else { throw .range("RetryMax") }
         if case .fixed(let span) = flushSpread, span < .zero { throw .range("FlushSpread") }
-        guard token.map({ $0.allSatisfy { (33...126).contains($0) } }) ?? true else { throw .header("Authorization") }
+        guard token.map(Self.isToken) ?? true else { throw .header("Authorization") }
         guard url.scheme != .http || url.isLocal || allowsPlainHTTP && expectHeader != nil else {
             throw .plainHTTP(url.text)
         }

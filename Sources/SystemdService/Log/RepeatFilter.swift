@@ -4,12 +4,15 @@ internal import Time
 ///
 /// Of notices that agree in what distinguishes them, the first is written at once, and the last of the minute that
 /// follows when it is over, saying how many it stands for. While that goes on, the next spans are two and four minutes.
+/// What is held back is let go when something newer is told of the same state, which then stands for it too, so that
+/// the last word on a state is the newest.
 struct RepeatFilter {
     private struct Window {
-        let end: Instant
+        var end: Instant
         let span: Duration
         var held: Notice?
         var count = 0
+        var hasRepeats = false
     }
 
     static let span: Duration = .seconds(60)
@@ -22,13 +25,30 @@ struct RepeatFilter {
     /// Takes a notice; what is to be written now, for which `due(at:)` was asked before.
     mutating func handle(_ notice: Notice, at now: Instant) -> Notice? {
         guard let key = notice.repeatKey else { return notice }
+        let outdated = takeOutdated(by: notice)
         if windows[key] != nil {
             windows[key]?.held = notice
-            windows[key]?.count += 1
+            windows[key]?.count += 1 + outdated.count
+            windows[key]?.hasRepeats = true
+            if let window = windows[key], let end = outdated.end { windows[key]?.end = min(window.end, end) }
             return nil
         }
         if windows.count < Self.capacity { windows[key] = Window(end: now + Self.span, span: Self.span) }
-        return notice
+        return outdated.count > 0 ? notice.standing(for: 1 + outdated.count) : notice
+    }
+
+    /// Lets go of what was held back of the same state; how many that stood for, and when it would have been written.
+    private mutating func takeOutdated(by notice: Notice) -> (count: Int, end: Instant?) {
+        guard let state = notice.stateKey else { return (0, nil) }
+        var count = 0
+        var end: Instant?
+        for (key, window) in windows where window.held?.stateKey == state {
+            count += window.count
+            end = window.end
+            windows[key]?.held = nil
+            windows[key]?.count = 0
+        }
+        return (count, end)
     }
 
     /// What was held back in the spans that are over, the oldest first; one with repeats begins a longer one.
@@ -37,8 +57,8 @@ struct RepeatFilter {
         var written: [Notice] = []
         for (key, window) in ended {
             windows[key] = nil
-            guard let held = window.held else { continue }
-            written.append(window.count > 1 ? held.standing(for: window.count) : held)
+            guard window.hasRepeats else { continue }
+            if let held = window.held { written.append(window.count > 1 ? held.standing(for: window.count) : held) }
             let span = min(window.span * 2, Self.longestSpan)
             windows[key] = Window(end: now + span, span: span)
         }

@@ -32,6 +32,9 @@ package struct Notice: Sendable, Equatable {
         kind.entry.distinguishedBy.map { [kind.rawValue] + $0.map { fields[$0] ?? "" } }
     }
 
+    /// What notices have in common of which only the newest tells how things are; nil where each tells a fact.
+    var stateKey: [String]? { kind.subject.map { [$0.rawValue, fields[.destination] ?? ""] } }
+
     /// `template` with `@FIELD@` replaced, and without the square brackets in which a field is missing.
     static func fill(_ template: String, _ fields: [NoticeField: String]) -> String {
         var result = ""

@@ -56,6 +56,26 @@ package enum NoticeKind: String, Sendable, CaseIterable {
     case linesDropped = "0132d435a9f0357bd3baffb244a7c973"
 }
 
+extension NoticeKind {
+    /// What is in one state at a time, of which the kinds tell that have it in common.
+    enum Subject: String, Sendable {
+        case way
+        case acceptance
+        case storage
+        case clock
+    }
+
+    var subject: Subject? {
+        switch self {
+        case .destinationReachable, .destinationUnreachable, .destinationVerifying, .destinationPortal: .way
+        case .destinationHeld, .destinationReleased, .destinationThrottled: .acceptance
+        case .storageFailed, .storageCured: .storage
+        case .clockUnsynchronised, .clockSynchronised: .clock
+        default: nil
+        }
+    }
+}
+
 /// What a kind of notice says.
 struct NoticeEntry: Sendable {
     let priority: NoticePriority
