@@ -39,7 +39,9 @@ import Time
 
     @Test func aStartRemovesNothingBeforeTheCursorsAreDurable() throws {
         let storage = MemoryStorage()
-        let bench = try Bench(storage)
+        var options = Bench.smallSegments
+        options.keepFree = .bytes(0)
+        let bench = try Bench(storage, options)
         for _ in 0..<60 { bench.commit(batches: [1]) }
         // Written, and in the page cache alone when the process is killed; at the start there is no room.
         bench.queue.settle(destination: "main", log: .normal, [Disposition(.delivered, 1...59)])
