@@ -52,7 +52,7 @@ test:
 	"$(BIN_DIR)/queue-simulation" unsynced 0 $$(($(SEEDS) / 100))
 	# First the errors of a disk, then its damage as well; of the 20,000 with all that `make simulate` runs, some fail yet.
 	UPLINKD_WITHOUT=$(DAMAGE) "$(BIN_DIR)/queue-simulation" real 0 3000
-	"$(BIN_DIR)/queue-simulation" real 0 1400
+	"$(BIN_DIR)/queue-simulation" real 0 600
 	if [[ -d Tests/Integration ]]; then
 	    UPLINKD_BIN_DIR="$(BIN_DIR)" $(PYTHON) -m pytest -rs Tests/Integration 2>&1 | tee .run/pytest.log
 	fi

@@ -173,7 +173,8 @@ extension Queue {
             return log.slack = nil
         }
         let path = log.path(of: name)
-        let range = start..<min(start + window.step, log.segments[index].size)
+        // A file that was cut may end before the page in which its last batch does.
+        let range = start..<max(start, min(start + window.step, log.segments[index].size))
         log.segments[index].allocated = try attempt(.write, path, at: start) { () throws(Errno) in
             let file = try storage.open(path, .readWrite)
             var bytes: [UInt8] = []
