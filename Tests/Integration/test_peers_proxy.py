@@ -49,7 +49,7 @@ def test_what_the_proxy_cannot_reach(daemons, nginx, proxy, collector):
     delivered(daemon, collector, range(5))
 
 
-@pytest.mark.parametrize("who, status, detail", [("", 407, "407"), ("till:wrong@", None, "proxy 401")])
+@pytest.mark.parametrize("who, status, detail", [("", 407, "wants a user and a password"), ("till:wrong@", None, "proxy 401")])
 def test_a_proxy_that_wants_to_know_us(daemons, nginx, proxy, collector, who, status, detail):
     """tinyproxy answers a wrong password with 401, which is a matter of the way as every other refusal but 407."""
     front, way = nginx(to(collector.port), tls="server"), proxy("till", "pr0xy-s3cret")
