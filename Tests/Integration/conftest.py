@@ -6,6 +6,7 @@ import pytest
 
 pytest.register_assert_rewrite("harness", "intake_box", "disk_case", "disks", "load", "manager", "peers", "shim")
 
+import box as systemd_box  # noqa: E402
 import disks as disk_images  # noqa: E402
 import harness  # noqa: E402
 import peers  # noqa: E402
@@ -94,3 +95,21 @@ def proxy(home):
     yield make
     for each in made:
         each.stop()
+
+
+@pytest.fixture(scope="module")
+def machine():
+    """A systemd of its own, for the tests of a module; one that needs another makes its own."""
+    made = systemd_box.Box()
+    yield made
+    made.down()
+
+
+@pytest.fixture
+def box(machine):
+    """The machine as it was at first; what it said is printed where a test fails."""
+    machine.reset()
+    yield machine
+    machine.close_collectors()
+    print(machine.sh("systemctl status uplinkd; journalctl -n 60 -o short-precise --after-cursor='%s'" % machine.cursor,
+                     check=False).stdout)

@@ -35,15 +35,6 @@ def machine():
     made.down()
 
 
-@pytest.fixture
-def box(machine):
-    machine.reset()
-    yield machine
-    machine.close_collectors()
-    print(machine.sh("systemctl status uplinkd; journalctl -n 60 -o short-precise --after-cursor='%s'" % machine.cursor,
-                     check=False).stdout)
-
-
 def test_a_bare_debian_runs_it(box, package):
     assert not [name for name in box.sh("ls /usr/bin /usr/lib /opt /usr/lib/x86_64-linux-gnu").stdout.split()
                 if "swift" in name.lower()], "there is no Swift"

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from box import PEER_SETTINGS, PEER_URL, Box
+from box import PEER_SETTINGS, PEER_URL
 from harness import LineClient, Script, until
 from load import Client, finish
 
@@ -16,22 +16,6 @@ DESTINATION_LOST = "01f7d7c2d8df85d21f29811ab0504694"
 FLUSHED = "1bb031f80f8d1eadcf133fc8dc2bb5fb"
 RELOAD_REFUSED = "72b43d702b00c9ed56da6e82b12ab819"
 RELOADED = "786157ebc537fb5a53522e7bf1761ad6"
-
-
-@pytest.fixture(scope="module")
-def machine():
-    made = Box()
-    yield made
-    made.down()
-
-
-@pytest.fixture
-def box(machine):
-    machine.reset()
-    yield machine
-    machine.close_collectors()
-    print(machine.sh("systemctl status uplinkd; journalctl -n 60 -o short-precise --after-cursor='%s'" % machine.cursor,
-                     check=False).stdout)
 
 
 def test_starts_ready_and_says_how_it_is(box):

@@ -10,27 +10,11 @@ import time
 
 import pytest
 
-from box import PEER_SETTINGS, PEER_URL, UNITS, Box
+from box import PEER_SETTINGS, PEER_URL, UNITS
 from harness import ROOT, LineClient, Script, until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a systemd of its own needs root")
 EXAMPLES = os.path.join(ROOT, "systemd/examples/uplinkd.service.d")
-
-
-@pytest.fixture(scope="module")
-def machine():
-    made = Box()
-    yield made
-    made.down()
-
-
-@pytest.fixture
-def box(machine):
-    machine.reset()
-    yield machine
-    machine.close_collectors()
-    print(machine.sh("systemctl status uplinkd; journalctl -n 60 -o short-precise --after-cursor='%s'" % machine.cursor,
-                     check=False).stdout)
 
 
 def use(box, *names):
