@@ -70,20 +70,19 @@ extension Queue {
         return true
     }
 
-    /// What becomes of events of the oldest segment that are given up; it is read only where it may have holes.
+    /// What becomes of events that are given up; a segment is read only where it may have holes.
     private func dispositions(givingUp sequences: ClosedRange<UInt64>, of log: LogState) -> [Disposition] {
         var all: [Disposition] = []
         var next = sequences.lowerBound
-        let mayHaveHoles = (try? header(of: log, 0)).map { $0.holes > 0 } ?? true
-        while mayHaveHoles, next <= sequences.upperBound {
-            let builder = content(ofOldestIn: log, from: next, through: sequences.upperBound)
-            let purged = builder.disposed.filter { $0.kind == .purged }
-            let ends = [builder.records.last?.sequence, builder.disposed.last?.sequences.upperBound].compactMap { $0 }
-            guard let end = ends.max(), end >= next else { break }
-            for run in purged {
-                if next < run.sequences.lowerBound { all.extend(.evicted, next...run.sequences.lowerBound - 1) }
-                all.extend(.purged, run.sequences)
-                next = run.sequences.upperBound + 1
+        while next <= sequences.upperBound, let index = index(holding: next, in: log) {
+            // Of what was committed again an earlier segment may know neither the events nor the holes.
+            let end = min(sequences.upperBound, max(next, end(of: index, in: log)))
+            if (try? header(of: log, index)).map({ $0.holes > 0 }) ?? true {
+                for run in purged(next...end, of: log, index) {
+                    if next < run.lowerBound { all.extend(.evicted, next...run.lowerBound - 1) }
+                    all.extend(.purged, run)
+                    next = run.upperBound + 1
+                }
             }
             if next <= end { all.extend(.evicted, next...end) }
             next = end + 1
@@ -91,16 +90,28 @@ extension Queue {
         if next <= sequences.upperBound { all.extend(.evicted, next...sequences.upperBound) }
         return all
     }
-}
 
-extension Queue {
-    /// Events of a log's oldest segment, as far as one read goes; a failing disk is asked until it counts as damaged.
-    private func content(ofOldestIn log: LogState, from first: UInt64, through last: UInt64) -> ChunkBuilder {
+    /// The holes of a segment among events that it holds.
+    private func purged(_ sequences: ClosedRange<UInt64>, of log: LogState, _ index: Int) -> [ClosedRange<UInt64>] {
+        var all: [ClosedRange<UInt64>] = []
+        var next = sequences.lowerBound
+        while next <= sequences.upperBound {
+            let builder = content(of: log, index, from: next, through: sequences.upperBound)
+            all += builder.disposed.filter { $0.kind == .purged }.map(\.sequences)
+            let ends = [builder.records.last?.sequence, builder.disposed.last?.sequences.upperBound].compactMap { $0 }
+            guard let end = ends.max(), end >= next else { break }
+            next = end + 1
+        }
+        return all
+    }
+
+    /// Events of a segment, as far as one read goes; a failing disk is asked until it counts as damaged.
+    private func content(of log: LogState, _ index: Int, from first: UInt64, through last: UInt64) -> ChunkBuilder {
         var builder = ChunkBuilder(limit: window.step, expiry: .never)
         for _ in 0...Self.triesBeforeDamage {
             builder = ChunkBuilder(limit: window.step, expiry: .never)
             do throws(QueueError) {
-                try fill(&builder, log, 0, from: first, through: last, limit: builder.limit)
+                try fill(&builder, log, index, from: first, through: last, limit: builder.limit)
                 break
             } catch {}
         }
