@@ -70,39 +70,39 @@ extension Queue {
         return true
     }
 
-    /// What becomes of events that are given up; a segment is read only where it may have holes.
+    /// What becomes of events that are given up.
     private func dispositions(givingUp sequences: ClosedRange<UInt64>, of log: LogState) -> [Disposition] {
         var all: [Disposition] = []
         var next = sequences.lowerBound
-        while next <= sequences.upperBound, let index = index(holding: next, in: log) {
-            // Of what was committed again an earlier segment may know neither the events nor the holes.
-            let end = min(sequences.upperBound, max(next, end(of: index, in: log)))
-            if (try? header(of: log, index)).map({ $0.holes > 0 }) ?? true {
-                for run in purged(next...end, of: log, index) {
-                    if next < run.lowerBound { all.extend(.evicted, next...run.lowerBound - 1) }
-                    all.extend(.purged, run)
-                    next = run.upperBound + 1
-                }
-            }
-            if next <= end { all.extend(.evicted, next...end) }
-            next = end + 1
+        let end = sequences.upperBound
+        for run in holes(among: sequences, of: log).ranges {
+            if next < run.lowerBound { all.extend(.evicted, next...run.lowerBound - 1) }
+            all.extend(.purged, run.lowerBound...run.upperBound - 1)
+            next = run.upperBound
         }
-        if next <= sequences.upperBound { all.extend(.evicted, next...sequences.upperBound) }
+        if next <= end { all.extend(.evicted, next...end) }
         return all
     }
 
-    /// The holes of a segment among events that it holds.
-    private func purged(_ sequences: ClosedRange<UInt64>, of log: LogState, _ index: Int) -> [ClosedRange<UInt64>] {
-        var all: [ClosedRange<UInt64>] = []
-        var next = sequences.lowerBound
-        while next <= sequences.upperBound {
-            let builder = content(of: log, index, from: next, through: sequences.upperBound)
-            all += builder.disposed.filter { $0.kind == .purged }.map(\.sequences)
-            let ends = [builder.records.last?.sequence, builder.disposed.last?.sequences.upperBound].compactMap { $0 }
-            guard let end = ends.max(), end >= next else { break }
-            next = end + 1
+    /// Which events were purged; a segment is read only where it may have holes.
+    ///
+    /// What was committed again stands in more than one of them, and not every copy is whole.
+    private func holes(among sequences: ClosedRange<UInt64>, of log: LogState) -> RangeSet<UInt64> {
+        var holes = RangeSet<UInt64>()
+        for index in log.segments.indices where log.segments[index].name.first <= sequences.upperBound {
+            guard (try? header(of: log, index)).map({ $0.holes > 0 }) ?? true else { continue }
+            var next = max(sequences.lowerBound, log.segments[index].name.first)
+            while next <= sequences.upperBound {
+                let builder = content(of: log, index, from: next, through: sequences.upperBound)
+                for run in builder.disposed where run.kind == .purged {
+                    holes.insert(contentsOf: run.sequences.lowerBound..<run.sequences.upperBound + 1)
+                }
+                let ends = [builder.records.last?.sequence, builder.disposed.last?.sequences.upperBound]
+                guard let end = ends.compactMap({ $0 }).max(), end >= next else { break }
+                next = end + 1
+            }
         }
-        return all
+        return holes
     }
 
     /// Events of a segment, as far as one read goes; a failing disk is asked until it counts as damaged.

@@ -22,6 +22,10 @@ final class CursorFile {
     private let seal: UInt32
     /// The newest state of each slot; nil where a slot is free, or damaged and left alone.
     private var slots: [CursorSlot?] = []
+    /// The generation of each slot that stands in the file, and the one that a sync has made durable there; nil where
+    /// there is none.
+    private var written: [UInt64?] = []
+    private var durable: [UInt64?] = []
     private var file: (any StorageFile)?
     /// The file that the start found, until it is replaced or fails.
     private var earlier: (any StorageFile)?
@@ -54,7 +58,7 @@ final class CursorFile {
     ///
     /// What can be read of this one was perhaps never synced, or a sync of it failed, before the last run ended.
     func renew() {
-        earlier = file ?? earlier
+        if failure == nil { earlier = file ?? earlier }
         file = nil
         isDirty = true
     }
@@ -76,6 +80,8 @@ final class CursorFile {
             if inUse > copies.count { found.damaged += 1 }
             let newest = copies.max { $0.generation < $1.generation }
             slots.append(newest)
+            written.append(newest?.generation)
+            durable.append(nil)
             guard let newest else {
                 if inUse > 0 { takenByDamage.insert(index) }
                 continue
@@ -116,14 +122,14 @@ final class CursorFile {
         return bytes
     }
 
-    /// Writes the state of a cursor over the older of its two copies and returns its slot.
+    /// Writes the state of a cursor over the copy that is not the durable one and returns its slot.
     ///
     /// `index` is what an earlier call returned for this cursor, or nil. The generation is set here.
     func write(_ slot: CursorSlot, at index: Int?) -> Int {
         let place = index ?? freeSlot()
         let isFirst = fileSize == Self.unusedBytes && slots.allSatisfy { $0 == nil }
         var slot = slot
-        slot.generation = (slots[place]?.generation ?? 0) + 1
+        slot.generation = generation(after: slots[place]?.generation ?? 0, in: place)
         slots[place] = slot
         isDirty = true
         guard let file, failure == nil else { return place }
@@ -134,9 +140,7 @@ final class CursorFile {
                 try renewFile()
                 return place
             }
-            try grow(file, toHold: place)
-            let offset = CursorSlot.offset(of: place, generation: slot.generation)
-            try file.write(slot.encode(seal: seal), in: 0..<CursorSlot.size, at: offset)
+            try put(slot, at: place, in: file)
         } catch {
             fail(.write, error)
         }
@@ -162,6 +166,7 @@ final class CursorFile {
             if let file, failure == nil {
                 mayBeDurable = true
                 try file.synchroniseData()
+                durable = written
             } else {
                 try renewFile()
             }
@@ -183,21 +188,45 @@ final class CursorFile {
         earlier = nil
     }
 
-    /// Writes every slot over the older of its copies, so that the sync covers all of them whatever became of earlier
-    /// ones.
+    /// Writes every slot over the copy that is not the durable one, so that the sync covers all of them whatever became
+    /// of earlier ones, and then zeros over those that were let go of.
     private func writeOver(_ old: any StorageFile) throws(Errno) {
         mayBeDurable = true
+        try old.synchroniseData()
+        durable = written
         for index in slots.indices {
             guard var slot = slots[index] else { continue }
-            slot.generation += 1
+            slot.generation = generation(after: slot.generation, in: index)
             slots[index] = slot
-            try grow(old, toHold: index)
-            let offset = CursorSlot.offset(of: index, generation: slot.generation)
-            try old.write(slot.encode(seal: seal), in: 0..<CursorSlot.size, at: offset)
+            try put(slot, at: index, in: old)
         }
         try old.synchroniseData()
+        durable = written
+        let free = slots.indices.filter { slots[$0] == nil && written[$0] != nil }
+        for index in free {
+            for copy in [UInt64(0), 1] {
+                let zeros = [UInt8](repeating: 0, count: CursorSlot.size)
+                try old.write(zeros, in: 0..<zeros.count, at: CursorSlot.offset(of: index, generation: copy))
+            }
+        }
+        if !free.isEmpty { try old.synchroniseData() }
+        for index in free { (written[index], durable[index]) = (nil, nil) }
         file = old
         failure = nil
+    }
+
+    private func put(_ slot: CursorSlot, at index: Int, in file: any StorageFile) throws(Errno) {
+        try grow(file, toHold: index)
+        written[index] = slot.generation
+        let offset = CursorSlot.offset(of: index, generation: slot.generation)
+        try file.write(slot.encode(seal: seal), in: 0..<CursorSlot.size, at: offset)
+    }
+
+    /// The next generation whose copy is not the durable one: however many are written until the next sync, and
+    /// whatever becomes of them, that one stays.
+    private func generation(after newest: UInt64, in index: Int) -> UInt64 {
+        guard let durable = durable[index], (newest + 1) & 1 == durable & 1 else { return newest + 1 }
+        return newest + 2
     }
 
     private func writeNew() throws(Errno) {
@@ -232,6 +261,8 @@ final class CursorFile {
         file = new
         fileSize = image.count
         failure = nil
+        written = slots.map { $0?.generation }
+        durable = written
     }
 
     /// Keeps a file that could not be opened for whoever can.
@@ -252,6 +283,8 @@ final class CursorFile {
     private func freeSlot() -> Int {
         for index in slots.indices where slots[index] == nil && !takenByDamage.contains(index) { return index }
         slots.append(nil)
+        written.append(nil)
+        durable.append(nil)
         return slots.count - 1
     }
 
