@@ -106,7 +106,7 @@ extension Queue {
     }
 
     /// Events of a segment, as far as one read goes; a failing disk is asked until it counts as damaged.
-    private func content(of log: LogState, _ index: Int, from first: UInt64, through last: UInt64) -> ChunkBuilder {
+    func content(of log: LogState, _ index: Int, from first: UInt64, through last: UInt64) -> ChunkBuilder {
         var builder = ChunkBuilder(limit: window.step, expiry: .never)
         for _ in 0...Self.triesBeforeDamage {
             builder = ChunkBuilder(limit: window.step, expiry: .never)

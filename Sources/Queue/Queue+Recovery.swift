@@ -336,11 +336,12 @@ extension Queue {
     /// Gives each destination that has none a cursor at the oldest event kept; returns those it made.
     func addCursors(to log: LogState) -> [RecoveryReport.CursorReset] {
         guard log.unrecovered == nil else { return [] }
+        let first = firstOffered(by: log)
         var made: [RecoveryReport.CursorReset] = []
         for destination in destinations {
             let key = CursorKey(destination: destination, log: log.name)
             guard cursors[key] == nil else { continue }
-            var state = CursorState(low: log.oldest, origin: log.oldest - 1, ledger: Ledger())
+            var state = CursorState(low: first, origin: first - 1, ledger: Ledger())
             // Those of a cursor that was lost.
             let letters = deadLetters.names(of: key) { $0 < state.low && ($1 == .waiting || $1 == .retried) }
             state.reconcile(letters: UInt64(letters.count), delivered: 0)
@@ -348,6 +349,20 @@ extension Queue {
             made.append(RecoveryReport.CursorReset(destination: destination, log: log.name, low: state.low))
         }
         return made
+    }
+
+    /// The oldest event kept, with which a new destination begins.
+    ///
+    /// The oldest segment may begin with what another one held that all have passed and that is gone. A copy of it that
+    /// is not whole is no damage.
+    private func firstOffered(by log: LogState) -> UInt64 {
+        guard let low = leastLow(in: log.name), log.oldest < low, oldestSegment(of: log) != nil,
+            let previous = (try? header(of: log, 0))?.previous, previous.last >= log.oldest
+        else { return log.oldest }
+        let copy = content(of: log, 0, from: log.oldest, through: previous.last)
+        let purged = copy.disposed.first { $0.kind == .purged }?.sequences.lowerBound
+        let held = [copy.records.first?.sequence, purged].compactMap { $0 }.min()
+        return min(held ?? .max, previous.last + 1, low)
     }
 
     func slot(_ key: CursorKey, _ state: CursorState) -> CursorSlot {
