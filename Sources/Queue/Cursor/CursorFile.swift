@@ -22,6 +22,8 @@ final class CursorFile {
     private let seal: UInt32
     /// The newest state of each slot; nil where a slot is free, or damaged and left alone.
     private var slots: [CursorSlot?] = []
+    /// The generation of the copy of each slot that was durable last: it stays until another is.
+    private var durable: [Int: UInt64] = [:]
     private var file: (any StorageFile)?
     /// The file that the start found, until it is replaced or fails.
     private var earlier: (any StorageFile)?
@@ -80,6 +82,7 @@ final class CursorFile {
                 if inUse > 0 { takenByDamage.insert(index) }
                 continue
             }
+            durable[index] = newest.generation
             found.slots.append(newest)
         }
         return found
@@ -116,14 +119,14 @@ final class CursorFile {
         return bytes
     }
 
-    /// Writes the state of a cursor over the older of its two copies and returns its slot.
+    /// Writes the state of a cursor over that of its two copies that is not the last durable one, and returns its slot.
     ///
     /// `index` is what an earlier call returned for this cursor, or nil. The generation is set here.
     func write(_ slot: CursorSlot, at index: Int?) -> Int {
         let place = index ?? freeSlot()
         let isFirst = fileSize == Self.unusedBytes && slots.allSatisfy { $0 == nil }
         var slot = slot
-        slot.generation = (slots[place]?.generation ?? 0) + 1
+        slot.generation = nextGeneration(of: place)
         slots[place] = slot
         isDirty = true
         guard let file, failure == nil else { return place }
@@ -141,6 +144,16 @@ final class CursorFile {
             fail(.write, error)
         }
         return place
+    }
+
+    /// A write that fails may leave its sector torn: the last durable copy is never the one written over.
+    private func nextGeneration(of index: Int) -> UInt64 {
+        let next = max(slots[index]?.generation ?? 0, durable[index] ?? 0) + 1
+        return durable[index].map { $0 & 1 == next & 1 } ?? false ? next + 1 : next
+    }
+
+    private func noteDurable() {
+        for case (let index, let slot?) in slots.enumerated() { durable[index] = slot.generation }
     }
 
     /// Lets go of a cursor: the next sync writes a file without it.
@@ -162,6 +175,7 @@ final class CursorFile {
             if let file, failure == nil {
                 mayBeDurable = true
                 try file.synchroniseData()
+                noteDurable()
             } else {
                 try renewFile()
             }
@@ -183,19 +197,19 @@ final class CursorFile {
         earlier = nil
     }
 
-    /// Writes every slot over the older of its copies, so that the sync covers all of them whatever became of earlier
-    /// ones.
+    /// Writes every slot anew, so that the sync covers all of them whatever became of earlier writes.
     private func writeOver(_ old: any StorageFile) throws(Errno) {
         mayBeDurable = true
         for index in slots.indices {
             guard var slot = slots[index] else { continue }
-            slot.generation += 1
+            slot.generation = nextGeneration(of: index)
             slots[index] = slot
             try grow(old, toHold: index)
             let offset = CursorSlot.offset(of: index, generation: slot.generation)
             try old.write(slot.encode(seal: seal), in: 0..<CursorSlot.size, at: offset)
         }
         try old.synchroniseData()
+        noteDurable()
         file = old
         failure = nil
     }
@@ -229,6 +243,7 @@ final class CursorFile {
             throw error
         }
         try storage.synchroniseDirectory("")
+        noteDurable()
         file = new
         fileSize = image.count
         failure = nil
