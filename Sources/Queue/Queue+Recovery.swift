@@ -340,7 +340,8 @@ extension Queue {
         for destination in destinations {
             let key = CursorKey(destination: destination, log: log.name)
             guard cursors[key] == nil else { continue }
-            var state = CursorState(low: log.oldest, origin: log.oldest - 1, ledger: Ledger())
+            let oldest = oldest(of: log)
+            var state = CursorState(low: oldest, origin: oldest - 1, ledger: Ledger())
             // Those of a cursor that was lost.
             let letters = deadLetters.names(of: key) { $0 < state.low && ($1 == .waiting || $1 == .retried) }
             state.reconcile(letters: UInt64(letters.count), delivered: 0)
