@@ -119,12 +119,28 @@ extension Queue {
 
     /// The last event that was ever acknowledged from a segment, as the next one's header says: where that one was
     /// opened to commit again and cut off, it begins no later, and holds nothing.
+    ///
+    /// Where that header is damaged, the first batch behind it says whether it was.
     func lastAcknowledged(in index: Int, of log: LogState) -> UInt64 {
-        guard let behind = next(behind: index, of: log), let next = try? header(of: log, behind) else {
-            return log.end(of: log.segments.count - 1)
+        guard let behind = next(behind: index, of: log) else { return log.end(of: log.segments.count - 1) }
+        guard let next = try? header(of: log, behind) else {
+            let name = log.segments[behind].name
+            return beginsWithNewEvents(name, of: log) ? name.first - 1 : log.end(of: log.segments.count - 1)
         }
         guard let previous = next.previous, previous.segment == log.segments[index].name.id else { return 0 }
         return previous.last
+    }
+
+    private func beginsWithNewEvents(_ name: SegmentName, of log: LogState) -> Bool {
+        guard let source = try? openFile(of: name, at: log.path(of: name)) else { return false }
+        window.attach(source.file, end: source.size, isTolerant: false)
+        defer { window.detach() }
+        var walk = BatchWalk(
+            window, segment: name.id, seal: identity.seal, from: Block.least,
+            to: min(source.size, Block.most + BatchHeader.maximumSize),
+            expecting: BatchPlace(number: 0, sequence: name.first))
+        guard let found = try? walk.next(), found.header.number == 0 else { return false }
+        return found.header.flags & BatchHeader.committedAgain == 0
     }
 
     /// Unlinks a segment that all have passed, or makes it the spare; first the cursors that say so become durable.

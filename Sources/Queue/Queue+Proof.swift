@@ -28,6 +28,14 @@ extension Queue {
         return log.segments.first
     }
 
+    /// The oldest event that a segment of a log may hold and that is not known to be settled everywhere.
+    func oldest(of log: LogState) -> UInt64 {
+        while let first = log.segments.indices.min(by: { log.segments[$0].name.first < log.segments[$1].name.first }),
+            !isProven(first, of: log)
+        {}
+        return log.oldest
+    }
+
     /// True where a file with a segment's name is one of the log; it is left alone and out of the log where not.
     ///
     /// Nothing is known of a file that the disk does not give: its name counts.

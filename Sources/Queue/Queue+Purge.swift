@@ -73,11 +73,9 @@ extension Queue {
             for index in try segments(of: log, holding: wanted) {
                 holes.formUnion(try rewrite(index, of: log, without: wanted))
             }
-            if !holes.isEmpty {
-                // Also where an earlier call failed after it had made them.
-                try attempt(.synchronise, log.folder) { () throws(Errno) in
-                    try storage.synchroniseDirectory(log.folder)
-                }
+            // Also where an earlier call failed after it had made them, and where the segment has just gone.
+            try attempt(.synchronise, log.folder) { () throws(Errno) in
+                try storage.synchroniseDirectory(log.folder)
             }
             let low = leastLow(in: log.name) ?? 1
             purged.formUnion(holes.filter { $0.sequence >= low })

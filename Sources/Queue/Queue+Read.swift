@@ -103,7 +103,7 @@ extension Queue {
         return previous.validLength
     }
 
-    private func openFile(
+    func openFile(
         of name: SegmentName, at path: String
     ) throws(QueueError) -> (segment: UInt64, file: any StorageFile, size: Int) {
         if let open = openFiles.first(where: { $0.segment == name.id }) { return open }

@@ -356,10 +356,11 @@ extension Queue {
     /// The oldest segment may begin with what another one held that all have passed and that is gone. A copy of it that
     /// is not whole is no damage.
     private func firstOffered(by log: LogState) -> UInt64 {
-        guard let low = leastLow(in: log.name), log.oldest < low, oldestSegment(of: log) != nil,
-            let previous = (try? header(of: log, 0))?.previous, previous.last >= log.oldest
-        else { return log.oldest }
-        let copy = content(of: log, 0, from: log.oldest, through: previous.last)
+        let oldest = oldest(of: log)
+        guard let low = leastLow(in: log.name), oldest < low, oldestSegment(of: log) != nil,
+            let previous = (try? header(of: log, 0))?.previous, previous.last >= oldest
+        else { return oldest }
+        let copy = content(of: log, 0, from: oldest, through: previous.last)
         let purged = copy.disposed.first { $0.kind == .purged }?.sequences.lowerBound
         let held = [copy.records.first?.sequence, purged].compactMap { $0 }.min()
         return min(held ?? .max, previous.last + 1, low)

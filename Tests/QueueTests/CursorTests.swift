@@ -63,12 +63,13 @@ import Time
         #expect(bench.queue.cursor(destination: "main", log: .normal)?.low == 4)
     }
 
-    @Test func oneDamagedCopyCostsOneStep() throws {
+    @Test func oneDamagedCopyCostsWhatOneSyncMadeDurable() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)
         for _ in 0..<4 {
             bench.commit(batches: [2])
             _ = try bench.drain()
+            try bench.queue.synchroniseCursors()
         }
         bench.queue.close()
         let good = try #require(storage.files["cursors"]).bytes
@@ -227,5 +228,39 @@ import Time
         #expect(throws: QueueError.self) { try bench.queue.synchroniseCursors() }
         #expect(!storage.calls.contains(.synchronise("cursors")))
         #expect(bench.queue.condition.storage == .full)
+    }
+
+    /// Of the two copies the last durable one stays, so that a write that tears its sector costs no more than is not
+    /// durable yet.
+    @Test(arguments: 1...4 as ClosedRange<UInt64>, [false, true])
+    func aTornWriteCostsNothingDurable(moves: UInt64, isFull: Bool) throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, destinations: ["main", "gone"])
+        bench.commit(batches: [9])
+        func settle(_ sequence: UInt64) {
+            bench.queue.settle(destination: "main", log: .normal, [Disposition(.delivered, sequence...sequence)])
+        }
+        for sequence in 1...3 as ClosedRange<UInt64> {
+            settle(sequence)
+            try bench.queue.synchroniseCursors()
+        }
+        if isFull {
+            // This file is written over once there is no room for a new one.
+            bench.queue.use(destinations: ["main"])
+            storage.fault = { $0 == .open("cursors.new") ? .io : nil }
+            #expect(throws: QueueError.self) { try bench.queue.forget(destination: "gone") }
+            storage.fault = { $0 == .open("cursors.new") ? .noSpace : nil }
+        }
+        let node = try #require(storage.files["cursors"])
+        let durable = node.bytes
+        for sequence in 4..<4 + moves { settle(sequence) }
+        if isFull { try bench.queue.synchroniseCursors() }
+        let place = storage.calls.compactMap { if case .write("cursors", let place) = $0 { place } else { nil } }.last
+        let sector = try #require(place)..<(try #require(place)) + 512
+        node.bytes = durable
+        node.bytes[sector.lowerBound + 100] ^= 1
+        storage.fault = nil
+        try bench.restart(clean: false)
+        #expect(bench.queue.cursor(destination: "main", log: .normal)?.low == 4)
     }
 }

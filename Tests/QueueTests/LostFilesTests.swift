@@ -176,4 +176,21 @@ import Time
         try bench.restart(clean: false)
         #expect(bench.queue.recovery.damages.isEmpty, "it was told and copied")
     }
+
+    /// A file of which nothing is left but its name has no event that a new destination could get.
+    @Test func aNewDestinationBeginsBehindAFileThatIsGone() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<60 { bench.commit(batches: [1]) }
+        let names = try storage.names(in: "logs/normal").filter { $0.hasSuffix(".segment") }
+        let second = try #require(UInt64(names[1].dropFirst(17).prefix(20)))
+        let node = try #require(storage.files["logs/normal/" + names[0]])
+        node.bytes = [UInt8](repeating: 0, count: node.bytes.count)
+        bench.destinations.append("late")
+        try bench.restart()
+        #expect(bench.queue.cursor(destination: "late", log: .normal)?.low == second)
+        let delivery = try bench.drain(to: "late")
+        #expect(delivery.quarantined.isEmpty && delivery.events.count == 61 - Int(second))
+        #expect(try bench.drain().quarantined == Array(1..<second))
+    }
 }

@@ -203,6 +203,39 @@ import Time
         #expect(delivery.purged == [6] && delivery.events.count == 11)
     }
 
+    /// What is purged says itself which epoch it has, where nothing in the segment does any more.
+    @Test func anEventWithoutABatchAndWithoutAHeaderGoes() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        bench.commit(batches: [4])
+        let id = try bench.id(2)
+        let node = try #require(storage.files[try bench.onlySegment])
+        let header = try #require(node.bytes.place(ofRecord: 1)) / 4_096 * 4_096
+        let end = roundedUp(try #require(node.bytes.lastIndex { $0 != 0 }), to: 4_096)
+        for place in [20, header + 20, end - 136 + 20] { node.bytes[place] ^= 4 }
+        let event = try #require(bench.accepted[.normal]?[2])
+        #expect(files(storage, holding: event) != [])
+        #expect(try bench.queue.purge(id: id) == 1)
+        #expect(files(storage, holding: event) == [])
+    }
+
+    /// A segment that has gone a moment ago must not come back with the event when the power goes.
+    @Test func aSegmentThatHasGoneStaysAway() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<40 { bench.commit(batches: [1]) }
+        let id = try bench.id(1)
+        let event = try #require(bench.accepted[.normal]?[1])
+        let holds = { (files: [String: MemoryStorage.Node]) in
+            files.contains { $0.key.hasSuffix(".segment") && $0.value.bytes.holds(event) }
+        }
+        _ = try bench.drain()
+        bench.housekeep()
+        #expect(!holds(storage.files) && holds(storage.durableFiles))
+        #expect(try bench.queue.purge(id: id) == 0)
+        #expect(!holds(storage.durableFiles))
+    }
+
     @Test func damageBesideAHoleStaysAsItIs() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)

@@ -153,4 +153,27 @@ import Time
             if number >= 384 { #expect(ready == 8, "ready when three quarters are full") }
         }
     }
+
+    /// What the header would say the first batch says, too.
+    @Test func aDamagedHeaderKeepsNoSegmentBeforeIt() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        for _ in 0..<60 { bench.commit(batches: [1]) }
+        let before = try segments(storage)
+        let first = try #require(UInt64(before[1].dropFirst(17).prefix(20)))
+        try #require(storage.files["logs/normal/" + before[1]]).bytes[20] ^= 1
+        bench.queue.settle(destination: "main", log: .normal, [Disposition(.delivered, 1...first - 1)])
+        bench.housekeep()
+        #expect(try segments(storage) == Array(before.dropFirst()))
+        bench.queue.settle(destination: "main", log: .normal, [Disposition(.delivered, first...59)])
+        storage.calls.removeAll()
+        bench.housekeep()
+        let gone = storage.calls.compactMap { call in
+            switch call {
+            case .unlink(let path), .rename(let path, _): path.hasSuffix(".segment") ? path : nil
+            default: nil
+            }
+        }
+        #expect(gone == gone.sorted() && gone.count == before.count - 2)
+    }
 }

@@ -225,8 +225,8 @@ final class CursorFile {
     /// The next generation whose copy is not the durable one: however many are written until the next sync, and
     /// whatever becomes of them, that one stays.
     private func generation(after newest: UInt64, in index: Int) -> UInt64 {
-        guard let durable = durable[index], (newest + 1) & 1 == durable & 1 else { return newest + 1 }
-        return newest + 2
+        let next = max(newest, written[index] ?? 0) + 1
+        return durable[index].map { $0 & 1 == next & 1 } ?? false ? next + 1 : next
     }
 
     private func writeNew() throws(Errno) {

@@ -37,6 +37,8 @@ struct SegmentRewrite {
         self.seal = seal
         let end = min(size, validLength ?? size)
         let ownHeader = try SegmentScan.header(window, segment: segment.id)
+        // Where header and batches are damaged, what is looked for says which epoch it has.
+        let sought = Set(events.map(\.epoch)).sorted()
         var epochs = ownHeader.map { [$0.epoch] } ?? []
         var walk = BatchWalk(
             window, segment: segment.id, seal: seal, from: Block.least, to: end,
@@ -51,7 +53,7 @@ struct SegmentRewrite {
                     of: events,
                     in: RecordSearch(
                         window, segment: segment.id, in: found.skippedFrom..<found.offset, expecting: found.expected,
-                        before: header.number, through: header.first - 1, epochs: epochs))
+                        before: header.number, through: header.first - 1, epochs: epochs + sought))
             }
             let wanted = events.filter {
                 $0.epoch == header.epoch && $0.sequence >= header.first && $0.sequence <= header.last
@@ -61,7 +63,8 @@ struct SegmentRewrite {
         try makeHoles(
             of: events,
             in: RecordSearch(
-                window, segment: segment.id, behind: lastEnd, size: end, expecting: walk.expected, epochs: epochs))
+                window, segment: segment.id, behind: lastEnd, size: end, expecting: walk.expected,
+                epochs: epochs + sought))
         let isTailClean = try window.isZero(end..<size)
         guard !patches.isEmpty || !isTailClean else { return }
         if !isTailClean { patches.append(Patch(range: end..<size, bytes: [])) }

@@ -20,6 +20,8 @@ struct SectorImage {
     private var stranded: [Write] = []
     /// What stood in the sectors of the newest sync before it.
     private var beforeLastSync: [Int: [UInt8]] = [:]
+    /// Whether a write since the last sync came to nothing.
+    private var hasLostWrite = false
     /// Sectors of a confirmed sync that the disk has lost, with what stands there now.
     private var reverted: [Int: [UInt8]] = [:]
 
@@ -34,10 +36,20 @@ struct SectorImage {
     /// Makes the file at least so long.
     mutating func grow(to count: Int) { Self.grow(&visible, to: count) }
 
+    /// Takes a write that comes to nothing, of which only the length is seen.
+    ///
+    /// To whoever wrote, the next sync is one like any other: what the sync before it confirmed stays whatever fails
+    /// after it.
+    mutating func loseWrite(upTo end: Int) {
+        grow(to: end)
+        hasLostWrite = true
+    }
+
     /// Makes what was written since the last sync durable, and nothing else.
     mutating func synchronise(remembering: Bool) {
         Self.grow(&durable, to: visible.count)
-        guard !unsynced.isEmpty else { return }
+        guard !unsynced.isEmpty || hasLostWrite else { return }
+        hasLostWrite = false
         if remembering {
             beforeLastSync = [:]
             for index in unsynced.lazy.flatMap(\.sectors) where beforeLastSync[index] == nil {
@@ -56,6 +68,7 @@ struct SectorImage {
     mutating func failSynchronise(reverting: Bool) {
         stranded += unsynced
         unsynced = []
+        hasLostWrite = false
         if reverting { reverted.merge(beforeLastSync) { $1 } }
         beforeLastSync = [:]
     }
@@ -88,6 +101,7 @@ struct SectorImage {
         }
         unsynced = []
         stranded = []
+        hasLostWrite = false
         beforeLastSync = [:]
         reverted = [:]
         visible = durable

@@ -45,7 +45,7 @@ extension SimulatedDisk {
         }
         self.mishap = nil
         node.isInjured = true
-        node.image.grow(to: offset + bytes.count)
+        node.image.loseWrite(upTo: offset + bytes.count)
         var hit: Misdone.Hit?
         if mishap == .misdirected {
             let last = (node.image.visible.count - bytes.count) / SectorImage.sector
