@@ -193,4 +193,26 @@ import Time
         #expect(delivery.quarantined.isEmpty && delivery.events.count == 61 - Int(second))
         #expect(try bench.drain().quarantined == Array(1..<second))
     }
+
+    /// What a start committed again may not be whole; where all have it, and what it was copied from is gone, that is
+    /// no damage for a new destination.
+    @Test func aNewDestinationBeginsBehindACopyThatIsNotWhole() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        bench.commit(batches: [3])
+        try bench.restart(clean: false)
+        let names = try storage.names(in: "logs/normal").filter { $0.hasSuffix(".segment") }
+        #expect(names.count == 2, "the start has committed the batch again")
+        _ = try bench.drain()
+        try bench.queue.synchroniseCursors()
+        storage.files["logs/normal/" + names[0]] = nil
+        let node = try #require(storage.files["logs/normal/" + names[1]])
+        node.bytes.replaceSubrange(4_096..., with: repeatElement(0, count: node.bytes.count - 4_096))
+        bench.destinations.append("late")
+        try bench.restart(clean: false)
+        #expect(bench.queue.cursor(destination: "late", log: .normal)?.low == 4)
+        bench.commit(batches: [1])
+        let delivery = try bench.drain(to: "late")
+        #expect(delivery.events.keys.sorted() == [4] && delivery.quarantined.isEmpty)
+    }
 }

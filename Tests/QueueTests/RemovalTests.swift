@@ -1,3 +1,4 @@
+import Posix
 import Queue
 import Testing
 
@@ -21,6 +22,17 @@ struct RemovalTests {
             #expect(bench.queue.deadLetters(limit: 9).isEmpty)
             try bench.restart(clean: false)
         }
+    }
+
+    /// Without room for a new file of cursors the old one is written over, and must not keep what is forgotten.
+    @Test func aDestinationIsForgottenOnAFullDisk() throws {
+        let (storage, bench) = try bench()
+        storage.fault = { call in call == .open("cursors.new") ? .noSpace : nil }
+        #expect(try bench.queue.forget(destination: "main") == .done(givenUp: 3))
+        storage.fault = nil
+        try bench.restart(clean: false)
+        #expect(bench.queue.snapshot.cursors.map(\.destination) == ["other"])
+        #expect(bench.queue.recovery.damagedSlots == 0)
     }
 
     @Test func lettersGoWithTheirDestination() throws {
