@@ -86,25 +86,6 @@ import Time
         }
     }
 
-    /// However much was written since the last sync, and whatever a power cut makes of it, what was durable stays.
-    @Test func writesSinceTheSyncCannotHarmWhatIsDurable() throws {
-        let storage = MemoryStorage()
-        let bench = try Bench(storage)
-        bench.commit(batches: [9])
-        bench.queue.settle(destination: "main", log: .normal, [Disposition(.delivered, 1...2)])
-        try bench.queue.synchroniseCursors()
-        let node = try #require(storage.files["cursors"])
-        let durable = node.bytes
-        for sequence in UInt64(3)...6 {
-            bench.queue.settle(destination: "main", log: .normal, [Disposition(.delivered, sequence...sequence)])
-        }
-        for index in durable.indices where node.bytes[index] != durable[index] { node.bytes[index] ^= 0x55 }
-        #expect(node.bytes != durable)
-        try bench.restart(clean: false)
-        #expect(bench.queue.cursor(destination: "main", log: .normal)?.low == 3)
-        #expect(bench.queue.recovery.cursorsReset.isEmpty)
-    }
-
     @Test(arguments: ["both copies", "missing", "short", "zeros", "random"])
     func aLostCursorStartsAtTheOldestAndSaysSo(damage: String) throws {
         let storage = MemoryStorage()
