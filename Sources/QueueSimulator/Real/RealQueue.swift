@@ -33,8 +33,9 @@ final class RealQueue: QueueUnderTest {
         var options = QueueOptions(maximumBytes: isSmall ? 256 << 10 : 4 << 20, keepFree: .bytes(0), block: 512)
         options.whenFull = Bool.random(using: &random) ? .dropOldest : .reject
         // Some read a segment piece by piece, some have many batches in one.
-        if Bool.random(using: &random) { options.readBytes = 512 << Int.random(in: 0...3, using: &random) }
-        let scale = isSmall ? 0 : Int.random(in: 0...3, using: &random)
+        let readScale = Int.random(in: 0...5, using: &random)
+        if readScale < 4 { options.readBytes = 512 << readScale }
+        let scale = isSmall ? 0 : Int.random(in: 0...4, using: &random)
         options.firstSegmentBytes = (4 << 10) << scale
         options.segmentBytes = (8 << 10) << scale
         self.options = options

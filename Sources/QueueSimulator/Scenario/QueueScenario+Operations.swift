@@ -3,7 +3,8 @@ internal import Queue
 
 /// What happens in the life of a queue.
 enum Operation: CaseIterable {
-    case commit, send, acknowledge, loseAnswer, loseRequest, lateAnswer, refuse, synchronise, purge, purgeLog, squeeze
+    case commit, send, acknowledge, catchUp, loseAnswer, loseRequest, lateAnswer, refuse, synchronise, purge, purgeLog,
+        squeeze
     case housekeep, fault, wait, use, stop, kill, powerCut
 
     /// How often it comes, relative to the others.
@@ -15,6 +16,7 @@ enum Operation: CaseIterable {
         case .purge: 5
         case .synchronise, .refuse, .lateAnswer, .fault: 4
         case .loseAnswer, .loseRequest, .squeeze, .wait: 3
+        case .catchUp: 2
         case .purgeLog, .use, .stop, .kill, .powerCut: 1
         }
     }
@@ -28,6 +30,7 @@ extension QueueScenario {
         case .commit: try commit(to: (0..<QueueShape.logs).filter { _ in chance(50) })
         case .send: try send()
         case .acknowledge: try acknowledge()
+        case .catchUp: try catchUp()
         case .loseAnswer: if let request = takeInFlight() { late.append(request) }
         case .loseRequest: _ = takeInFlight()
         case .lateAnswer: try answerLate()
@@ -101,6 +104,35 @@ extension QueueScenario {
         guard !request.sent.isEmpty else { return try settle(destination, log, request.fates) }
         inFlight.append(request)
         tally.requests += 1
+    }
+
+    /// A collector takes all of a log, and while it takes what is written behind that, yet more is.
+    private func catchUp() throws(Truth.Violation) {
+        let free = truth.pairs.filter { pair in
+            used.contains(pair.destination) && !inFlight.contains { $0.pair == pair }
+        }
+        guard let pair = free.randomElement(using: &random) else { return }
+        while try deliver(pair, events: 8) {}
+        for _ in 0..<2 {
+            for _ in 0..<Int.random(in: 1...4, using: &random) where !queue.hasCrashed { try commit(to: [pair.log]) }
+            guard !queue.hasCrashed, try deliver(pair, events: 1) else { return }
+        }
+        while try deliver(pair, events: 1) {}
+    }
+
+    /// Has a destination read, take and settle what comes next; false where nothing does.
+    func deliver(_ pair: Truth.Pair, events: Int) throws(Truth.Violation) -> Bool {
+        let items = queue.read(pair.destination, pair.log, events: events, at: now)
+        guard !queue.hasCrashed, let first = items.first, let last = items.last else { return false }
+        try look()
+        let low = truth.accounts[pair]?.low ?? 1
+        note("  \(pair): \(first.sequence) to \(last.sequence) at once")
+        let request = Request(destination: pair.destination, log: pair.log, items: items)
+        try truth.look(at: items, pair, from: low, now: now)
+        try truth.send(request.sent, pair)
+        truth.take(request.sent, pair)
+        try settle(request.destination, request.log, request.fates)
+        return true
     }
 
     private func takeInFlight() -> Request? {

@@ -185,17 +185,7 @@ final class QueueScenario<Subject: QueueUnderTest> {
     var lastCommitFailed = false
 
     private func drain(_ pair: Truth.Pair) throws(Truth.Violation) {
-        for _ in 0..<2_000 {
-            let items = queue.read(pair.destination, pair.log, events: 8, at: now)
-            for (log, range) in queue.takeNamed() { truth.named[log].append(range) }
-            let low = truth.accounts[pair]?.low ?? 1
-            guard !items.isEmpty else { break }
-            let request = Request(destination: pair.destination, log: pair.log, items: items)
-            try truth.look(at: items, pair, from: low, now: now)
-            try truth.send(request.sent, pair)
-            truth.take(request.sent, pair)
-            try settle(request.destination, request.log, request.fates)
-        }
+        while try deliver(pair, events: 8) {}
         try truth.require(queue.cursor(pair.destination, pair.log)?.queued == 0, "\(pair) does not drain")
     }
 
