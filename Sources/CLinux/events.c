@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -64,6 +65,29 @@ int cl_signal_next(int fd) {
 int cl_ignore_sigpipe(void) { return signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -errno : 0; }
 int cl_ignore_sigxfsz(void) { return signal(SIGXFSZ, SIG_IGN) == SIG_ERR ? -errno : 0; }
 int cl_kill(int pid, int number) { return kill(pid, number) < 0 ? -errno : 0; }
+
+/* What the Swift runtime set for the signals that it traces. */
+static struct sigaction tracing[_NSIG];
+
+static void trace_and_end(int number, siginfo_t *about, void *context) {
+    tracing[number].sa_sigaction(number, about, context);
+    /* A fault comes again by itself. What was sent is sent again, and counts once this has returned. */
+    if (about->si_code <= 0) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+}
+
+void cl_end_after_trace(void) {
+    static const int traced[] = {SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+    for (size_t i = 0; i < sizeof traced / sizeof traced[0]; i++) {
+        struct sigaction *before = &tracing[traced[i]];
+        if (sigaction(traced[i], NULL, before) < 0 || !(before->sa_flags & SA_SIGINFO)) continue;
+        struct sigaction after = {.sa_sigaction = trace_and_end, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+        sigemptyset(&after.sa_mask);
+        sigaction(traced[i], &after, NULL);
+    }
+}
 
 int64_t cl_clock(int clock) {
     struct timespec at;

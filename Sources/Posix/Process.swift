@@ -14,6 +14,11 @@ package enum Process {
         _ = cl_ignore_sigxfsz()
     }
 
+    /// Has a fatal signal that was sent, such as the watchdog's SIGABRT, end the process after its trace.
+    ///
+    /// The runtime's handler returns after the trace, as a fault then comes again by itself; what was sent does not.
+    package static func endAfterTrace() { cl_end_after_trace() }
+
     /// Files made from now on lack these permission bits.
     package static func setFileMask(_ bits: UInt32) { _ = umask(bits) }
 

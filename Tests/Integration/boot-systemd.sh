@@ -6,8 +6,8 @@
 #   boot-systemd.sh exec STATE CMD...       run CMD inside, exit with its status
 #   boot-systemd.sh net  STATE up|down|carrier-off|carrier-on|plug    switch the test link (needs --net)
 #   boot-systemd.sh peer STATE CMD...       run CMD in the peer's network namespace (needs --net)
-#   boot-systemd.sh reboot STATE [unplugged]    stop and boot again; keeps what was written outside /run and /tmp;
-#                                           without the test link, until `net STATE plug`
+#   boot-systemd.sh reboot STATE [unplugged|dark]    stop and boot again; keeps what was written outside /run and /tmp;
+#                                           without the test link, until `net STATE plug`, or with one without carrier
 #   boot-systemd.sh crash STATE             SIGKILL of everything inside at once, then boot again
 #   boot-systemd.sh down STATE              power off, clean up (any number of times)
 #
@@ -123,6 +123,7 @@ start() {       # start PID 1 of the box and wait until it has finished booting
     echo $! >"$S/outer"
     for i in $(seq 600); do
         if [ -s "$S/pid" ]; then
+            [ "${2-}" != dark ] || [ -n "${dark-}" ] || { netup "$S" down; dark=yes; }
             st=$(inside "$S" systemctl is-system-running 2>/dev/null)
             case $st in running|degraded) break;; esac
         fi
@@ -131,7 +132,7 @@ start() {       # start PID 1 of the box and wait until it has finished booting
     done
     case ${st-} in running) ;; degraded) inside "$S" systemctl --no-legend --failed >&2;;
         *) cat "$S/boot.log" "$S/console" >&2; halt "$S"; die "not booted in 30 s (${st:-no answer})";; esac
-    [ "$net" = 1 ] && [ "${2-}" != unplugged ] && netup "$S"
+    [ "$net" = 1 ] && [ -z "${2-}" ] && netup "$S" up
     return 0
 }
 halt() {        # orderly power-off, then by force
@@ -143,7 +144,7 @@ halt() {        # orderly power-off, then by force
     # wait for unshare/timeout to be gone as well (a pid, not a name, and only while it is still ours)
     for i in $(seq 40); do [ -n "$o" ] && grep -qa -e timeout -e unshare "/proc/$o/cmdline" 2>/dev/null || break; sleep 0.05; done
 }
-netup() {       # eth0 in the box <-> peer0 in a namespace held by a sleeping process of ours
+netup() {       # eth0 in the box <-> peer0, up or down, in a namespace held by a sleeping process of ours
     local S=$1 p q; p=$(cat "$S/pid"); q=$(cat "$S/peerpid" 2>/dev/null)
     if ! { [ -n "$q" ] && [ -e "/proc/$q/ns/net" ]; }; then
         ( exec timeout -s KILL "$((deadline - $(date +%s)))" unshare --net sleep infinity </dev/null >/dev/null 2>&1 ) & q=$!
@@ -154,7 +155,7 @@ netup() {       # eth0 in the box <-> peer0 in a namespace held by a sleeping pr
     fi
     # made inside the peer's namespace, so nothing ever shows up in the host's
     nsenter -t "$q" -n sh -ec "ip link set lo up; ! ip link del peer0 2>/dev/null; ip link add peer0 type veth peer name eth0 netns $p
-        ip addr add 192.0.2.1/24 dev peer0; ip addr add 2001:db8::1/64 dev peer0 nodad; ip link set peer0 up" || die "veth"
+        ip addr add 192.0.2.1/24 dev peer0; ip addr add 2001:db8::1/64 dev peer0 nodad; ip link set peer0 $2" || die "veth"
     nsenter -t "$p" -n sh -ec 'ip addr add 192.0.2.2/24 dev eth0; ip addr add 2001:db8::2/64 dev eth0 nodad
         ip link set eth0 up; ip route replace default via 192.0.2.1'
 }
@@ -200,7 +201,7 @@ cmd_net() {
         up)   nsenter -t "$p" -n sh -ec 'ip link set eth0 up; ip addr replace 2001:db8::2/64 dev eth0 nodad; ip route replace default via 192.0.2.1';;
         carrier-off) peer "$S" ip link set peer0 down;;
         carrier-on)  peer "$S" ip link set peer0 up;;
-        plug) netup "$S";;
+        plug) netup "$S" up;;
         *) die "net STATE up|down|carrier-off|carrier-on|plug";;
     esac
 }

@@ -1,4 +1,5 @@
 """A real systemd in namespaces of its own, with uplinkd installed as `make install` does it."""
+import contextlib
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ from harness import BIN, ROOT, collector_in, request, until
 
 BOOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "boot-systemd.sh")
 UNITS = ("uplinkd-events.socket", "uplinkd-control.socket", "uplinkd.service")
+QUEUE = "/var/lib/uplinkd"
 SETTINGS = "RetryMin=250ms\nFlushSpread=0\n"
 PEER_URL = "http://192.0.2.1:8080/collect"
 PEER_SETTINGS = SETTINGS + "PlainHTTP=yes\nExpectHeader=X-Collector\n"
@@ -43,7 +45,7 @@ class Box:
             shutil.rmtree(self.tree)
 
     def again(self, how, *words):
-        """Boots again, after an orderly `reboot` or after a `crash` of everything at once; or `unplugged`."""
+        """Boots again, after an orderly `reboot` or after a `crash` of everything at once; `unplugged`, or `dark`."""
         subprocess.run([BOOT, how, self.state, *words], check=True)
 
     def reset(self):
@@ -117,6 +119,39 @@ class Box:
         with open(os.path.join(folder, "test.conf"), "w") as file:
             file.write(text)
         self.systemctl("daemon-reload")
+
+    def preload(self, source):
+        """Compiles a library into the box; the line of a unit that has the daemon use it."""
+        library = self.path("/usr/local/lib/preload.so")
+        command = ["cc", "-O1", "-fno-omit-frame-pointer", "-shared", "-fPIC", "-o", library, "-xc", "-"]
+        subprocess.run(command, input=source, text=True, check=True)
+        return "Environment=LD_PRELOAD=/usr/local/lib/preload.so\n"
+
+    @contextlib.contextmanager
+    def queue_on(self, disk):
+        """The queue lies on that file system, also after a boot."""
+        about = os.stat(disk.device)
+        disk.detach_file_system()
+        # What was mounted before a crash may take its time to go, and shows until then.
+        script = (f"#!/bin/sh\n[ -e /dev/queue ] || mknod /dev/queue b {os.major(about.st_rdev)} "
+                  f"{os.minor(about.st_rdev)}\nfor try in $(seq 100); do\n"
+                  f"mount /dev/queue {QUEUE} && touch {QUEUE}/probe && rm {QUEUE}/probe && exit\n"
+                  f"umount {QUEUE}\nsleep 0.1\ndone\nexit 1\n")
+        unit = ("[Unit]\nBefore=uplinkd.service uplinkd-events.socket uplinkd-control.socket\nDefaultDependencies=no\n"
+                "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=sh /usr/local/sbin/queue-disk\n"
+                f"ExecStop=umount {QUEUE}\n[Install]\nWantedBy=sockets.target\n")
+        for path, text in (("/usr/local/sbin/queue-disk", script), ("/etc/systemd/system/queue-disk.service", unit)):
+            with open(self.path(path), "w") as file:
+                file.write(text)
+        try:
+            self.sh(f"mkdir -p {QUEUE}; systemctl daemon-reload; "
+                    f"systemctl enable --now queue-disk && rm -rf {QUEUE}/*")
+            yield
+        finally:
+            self.sh(f"fsfreeze -u {QUEUE}", check=False)
+            self.sh("systemctl stop uplinkd; systemctl disable --now queue-disk; "
+                    "rm /etc/systemd/system/queue-disk.service /dev/queue; systemctl daemon-reload")
+            disk.attach_file_system()
 
     def link(self, how):
         """Switches the link to the peer: carrier-off, carrier-on, down, up; plug after a start without."""

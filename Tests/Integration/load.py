@@ -1,10 +1,11 @@
 """Clients that post numbered events and remember what became of each."""
+import contextlib
 import json
 import random
 import threading
 import time
 
-from harness import LineClient
+from harness import LineClient, until
 
 
 class Load(threading.Thread):
@@ -51,6 +52,31 @@ class Load(threading.Thread):
                 time.sleep(self.pause)
         finally:
             link.close()
+
+
+@contextlib.contextmanager
+def clients(daemon):
+    """Four that post and come again, whatever happens to their connections."""
+    made = [Load(daemon, number, pause=0.02) for number in range(4)]
+    for each in made:
+        each.start()
+    try:
+        yield made
+    finally:
+        for each in made:
+            each.enough.set()
+        for each in made:
+            each.join(40)
+
+
+def all_go_on(made, count=20, seconds=30):
+    """Each of them has so many more events acknowledged."""
+    before = {each: len(each.acknowledged) for each in made}
+    until(lambda: all(len(each.acknowledged) >= before[each] + count for each in made), seconds, "all go on")
+
+
+def acknowledged(made):
+    return set().union(*(each.acknowledged for each in made))
 
 
 class Poster:

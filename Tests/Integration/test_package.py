@@ -55,7 +55,8 @@ def test_a_bare_debian_runs_it(box, package):
     assert (stat.S_IMODE(about.st_mode), about.st_uid) == (0o700, int(users["uplinkd"][2]))
     # What reads them may not be installed, but it is to find them.
     listed = box.sh("dpkg -L uplinkd").stdout.split()
-    for name in ("man1/uplinkctl.1.gz", "man5/uplinkd.conf.5.gz", "man7/uplinkd-protocol.7.gz", "man8/uplinkd.8.gz"):
+    for name in ("man1/uplinkctl.1.gz", "man5/uplinkd.conf.5.gz", "man5/uplinkd-queue.5.gz",
+                 "man7/uplinkd-protocol.7.gz", "man8/uplinkd.8.gz"):
         assert f"/usr/share/man/{name}" in listed
     assert {"/usr/share/doc/uplinkd/messages.md", "/usr/libexec/uplinkd/swift-backtrace"} <= set(listed)
     box.post(range(10))
@@ -66,11 +67,19 @@ def test_a_bare_debian_runs_it(box, package):
     assert box.status()["intake"]["accepted"] == 0 and box.status()["queue"]["logs"]["normal"]["events"] == 10
 
 
+def unbroken(text):
+    """Without what lines are broken by, and without Markdown's signs."""
+    return re.sub(r"[\s\u2010`*]", "", text)
+
+
 def test_every_page_and_document_is_sound(package, tmp_path):
     run("dpkg-deb", "-x", package, str(tmp_path))
-    assert b"SegmentWriter" in subprocess.check_output(["nm", str(tmp_path / "usr/sbin/uplinkd")]), "a trap has names"
+    program = tmp_path / "usr/sbin/uplinkd"
+    assert b"SegmentWriter" in subprocess.check_output(["nm", str(program)]), "a trap has names"
+    run("strip", "-o", str(tmp_path / "stripped"), str(program))
+    assert os.path.getsize(tmp_path / "stripped") <= 10_000_000
     pages = sorted(str(path) for path in (tmp_path / "usr/share/man").glob("man?/*.gz"))
-    assert len(pages) == 4
+    assert len(pages) == 5
     for page in pages:
         done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", page], env={**os.environ, "LC_ALL": "C.UTF-8"},
                               capture_output=True, text=True)
@@ -79,6 +88,8 @@ def test_every_page_and_document_is_sound(package, tmp_path):
             commands = done.stdout
         if "uplinkd.conf" in page:
             settings = done.stdout
+        if "uplinkd-queue" in page:
+            format = unbroken(done.stdout)
     helped = subprocess.check_output([str(tmp_path / "usr/bin/uplinkctl"), "--help"], text=True)
     names = re.findall(r"^  ([a-z]+(?: [a-z]+)*)", helped.split("Commands:")[1].split("Options:")[0], re.M)
     assert len(names) >= 7
@@ -89,6 +100,12 @@ def test_every_page_and_document_is_sound(package, tmp_path):
     for key in keys:
         assert f"       {key}" in settings, key
     documents = tmp_path / "usr/share/doc/uplinkd"
+    rows = re.findall(r"^\| *([^|]*?) *\|(?: *([^|]*?) *\|)? *([^|]*?) *\|$",
+                      (documents / "queue-format.md").read_text(), re.M)
+    assert len(rows) > 90
+    for row in rows:
+        if set(row[0]) != {"-"} and row[2]:
+            assert unbroken(", ".join(filter(None, row[:2])) + row[2]) in format, row
     messages = (documents / "messages.md").read_text()
     catalog = (tmp_path / "usr/lib/systemd/catalog/uplinkd.catalog").read_text()
     identifiers = re.findall(r"^-- (\w{32})$", catalog, re.M)

@@ -1,13 +1,15 @@
 """The units as they are installed, under a real systemd and a real journal."""
+import contextlib
+import glob
 import os
 import stat
 import time
 
 import pytest
 
-from box import PEER_SETTINGS, PEER_URL
+from box import PEER_SETTINGS, PEER_URL, QUEUE
 from harness import LineClient, Script, until
-from load import Client, finish
+from load import Client, acknowledged, all_go_on, clients, finish
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a systemd of its own needs root")
 STARTED = "bef6b0e35792b5370569c47fcfea5070"
@@ -48,6 +50,8 @@ def test_runs_without_rights(box):
     assert set(map(int, process["Groups"].split())) - {groups["uplinkd"]} == {groups["uplinkd-admin"]}
     assert {int(process[name], 16) for name in ("CapPrm", "CapEff", "CapBnd", "CapAmb")} == {0}
     assert process["NoNewPrivs"] == "1" and process["Seccomp"] == "2"
+    children = glob.glob(box.path(f"/proc/{box.show('MainPID')}/task/*/children"))
+    assert len(children) >= 3 and not "".join(open(path).read() for path in children), "nobody inherits its environment"
     queue = box.path("/var/lib/uplinkd")
     found = [queue] + [os.path.join(folder, name) for folder, folders, files in os.walk(queue)
                        for name in folders + files]
@@ -259,21 +263,49 @@ def test_the_sandbox_lets_the_network_be_watched(box):
     assert len(collector.numbers()) == 105
 
 
-@pytest.mark.parametrize("how", ["reboot", "crash"])
-def test_comes_back_after(box, how):
+@pytest.mark.parametrize("how", ["reboot", "crash", "power cut"])
+def test_comes_back_after(box, disks, how):
+    """With a backlog and with clients at work; a power cut also takes from the disk what was not synced."""
+    with contextlib.ExitStack() as stack:
+        if how == "power cut":
+            stack.enter_context(box.queue_on(disks("xfs", 400)))
+        collector = box.peer_collector(script=Script(headers={"X-Collector": "yes"}))
+        box.configure({"main": PEER_URL}, PEER_SETTINGS)
+        box.systemctl("start", "uplinkd")
+        box.until_state("reachable")
+        box.link("carrier-off")
+        box.until_state("no-path")
+        box.post(range(300))
+        with clients(box) as made:
+            all_go_on(made)
+            if how == "power cut":
+                box.sh(f"xfs_io -x -c shutdown {QUEUE}")
+            box.again("reboot" if how == "reboot" else "crash")
+            assert box.show("ActiveState") == "active", "it was enabled"
+            all_go_on(made)
+        until(lambda: box.destination()["ledger"]["queued"] == 0, 30, "nothing is queued")
+        numbers = collector.numbers()
+        assert numbers[:300] == list(range(300)), "the oldest first"
+        assert acknowledged(made) <= set(numbers) and len(set(numbers)) == len(numbers), "all, once"
+        ledger = box.destination()["ledger"]
+        assert ledger["accepted"] == ledger["delivered"] == len(numbers)
+
+
+def test_a_boot_without_carrier(box):
+    """Active and offline, not restarted; all is sent once there is a carrier."""
     collector = box.peer_collector(script=Script(headers={"X-Collector": "yes"}))
     box.configure({"main": PEER_URL}, PEER_SETTINGS)
-    box.systemctl("start", "uplinkd")
-    box.until_state("reachable")
-    box.link("carrier-off")
-    box.until_state("no-path")
-    box.post(range(300))
-    box.again(how)
-    assert box.show("ActiveState") == "active", "it was enabled"
-    box.post(range(300, 310))
-    until(lambda: collector.numbers() == list(range(310)), 20, "all events arrive, once, in order")
-    ledger = box.destination()["ledger"]
-    assert (ledger["accepted"], ledger["delivered"], ledger["queued"]) == (310, 310, 0)
+    box.again("reboot", "dark")
+    box.post(range(100))
+    end = time.monotonic() + float(os.environ.get("UPLINKD_UNPLUGGED_SECONDS", "8"))
+    while time.monotonic() < end:
+        assert (box.show("ActiveState"), box.show("SubState"), box.show("NRestarts")) == ("active", "running", "0")
+        time.sleep(1)
+    assert box.show("StatusText") == "main no-path, 100 queued"
+    assert collector.numbers() == []
+    box.link("carrier-on")
+    until(lambda: collector.numbers() == list(range(100)), 20, "all of it is sent")
+    assert box.show("NRestarts") == "0"
 
 
 def test_a_killed_daemon_comes_back_and_its_clients_wait(box):

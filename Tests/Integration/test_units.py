@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import stat
-import subprocess
 import threading
 import time
 
@@ -191,14 +190,6 @@ def test_a_start_that_fails_is_a_failure(box, harm, status):
     assert box.show("StatusText") != ""
 
 
-def preload(box, source):
-    """Compiles a library into the box; the line of a unit that has the daemon use it."""
-    library = box.path("/usr/local/lib/preload.so")
-    command = ["cc", "-O1", "-fno-omit-frame-pointer", "-shared", "-fPIC", "-o", library, "-xc", "-"]
-    subprocess.run(command, input=source, text=True, check=True)
-    return "Environment=LD_PRELOAD=/usr/local/lib/preload.so\n"
-
-
 SLOW = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -231,7 +222,7 @@ def test_a_long_start_may_last_as_long_as_it_goes_on(box):
         box.sh("systemctl start uplinkd")
         box.post([number])
         box.systemctl("stop", "uplinkd")
-    slowly = preload(box, SLOW)
+    slowly = box.preload(SLOW)
 
     def start(reads):
         box.drop_in(f"[Service]\nTimeoutStartSec=2\nRestart=no\n{slowly}Environment=READS={reads}\n")
@@ -255,7 +246,7 @@ def test_a_long_start_may_last_as_long_as_it_goes_on(box):
 def test_a_trap_says_where_and_no_more(box):
     """The journal has functions and lines, but nothing of an event; no core is written; the client comes again."""
     box.configure({"main": "http://127.0.0.1:9/"})
-    box.drop_in("[Service]\n" + preload(box, TRAP))
+    box.drop_in("[Service]\n" + box.preload(TRAP))
     box.systemctl("start", "uplinkd")
     box.post(range(10))
     process = box.show("MainPID")
@@ -272,6 +263,26 @@ def test_a_trap_says_where_and_no_more(box):
         assert name in trace, name
     assert "trapdoor" not in said and "status=4/ILL" in said
     assert box.destination()["ledger"]["queued"] == 10
+
+
+def test_a_core_holds_no_secret(box):
+    """Also where an administrator allows cores: where it was, but nothing that it had in memory."""
+    secrets = ["token-secret", "proxy-secret", "header-secret", "event-secret"]
+    box.sh(f"echo {secrets[0]} > /etc/uplinkd/token")
+    box.configure({"main": PEER_URL}, PEER_SETTINGS + "TokenFile=/etc/uplinkd/token\n"
+                  f"Proxy=http://user:{secrets[1]}@127.0.0.1:9\nHeader=X-Key: {secrets[2]}\n")
+    box.drop_in("[Service]\nLimitCORE=infinity\nStateDirectory=cores\nWorkingDirectory=/var/lib/cores\n")
+    box.systemctl("start", "uplinkd")
+    box.post([secrets[3]])
+    box.until_state("unreachable")
+    process = box.show("MainPID")
+    assert open(box.path(f"/proc/{process}/coredump_filter")).read() == "00000010\n"
+    box.sh(f"kill -ABRT {process}")
+    until(lambda: box.show("NRestarts") == "1" and box.show("ActiveState") == "active", 20, "it is restarted")
+    if open("/proc/sys/kernel/core_pattern").read()[0] not in "|/":
+        core, = os.listdir(box.path("/var/lib/cores"))
+        held = open(box.path(f"/var/lib/cores/{core}"), "rb").read()
+        assert held[:4] == b"\x7fELF" and not [secret for secret in secrets if secret.encode() in held]
 
 
 def test_a_short_watchdog_is_fed(box):
@@ -306,4 +317,5 @@ def test_a_journal_that_was_stopped_is_written_again(box):
     box.forget_journal()
     until(lambda: box.systemctl("reload", "uplinkd") and box.journal(), 10, "lines are written again")
     assert used() - before < 2, "seconds of the processor"
+    assert box.destination()["ledger"]["queued"] == 10
     assert (box.show("NRestarts"), box.show("MainPID")) == ("0", process)

@@ -114,6 +114,7 @@ int cl_signal_next(int fd);                        /* the signal's number */
 int cl_ignore_sigpipe(void);
 int cl_ignore_sigxfsz(void);
 int cl_kill(int pid, int signal);
+void cl_end_after_trace(void);
 int64_t cl_clock(int clock);                       /* nanoseconds */
 int cl_clock_synchronised(void);
 /* Until CLOCK_MONOTONIC has come to `deadline`, nanoseconds: -ETIMEDOUT then. */

@@ -24,6 +24,7 @@ struct Startup {
     func run() -> ExitStatus {
         Process.setFileMask(0o077)
         Process.ignoreFatalWriteSignals()
+        Process.endAfterTrace()
         Process.limitArenas(2)
         do throws(StartError) {
             // Signals first: threads made later must have them blocked.
