@@ -58,7 +58,7 @@ let package = Package(
         module("Netlink", ["CLinux", "Bytes", "Posix"]),
         module("Reachability", ["Bytes", "Time", "Netlink"]),
         module("Gates", ["Bytes", "Time", "Reachability"]),
-        module("Queue", ["Bytes", "Time", "Posix", "Gates"]),
+        module("Queue", ["Bytes", "Time", "Posix", "Reachability", "Gates"]),
         module("Intake", ["Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor", "Gates", "Queue"]),
         module("Delivery", ["Bytes", "Time", "JSON", "Reachability", "Gates", "Queue"]),
         module(
