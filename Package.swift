@@ -106,7 +106,7 @@ let package = Package(
         tests(
             "IntakeTests",
             ["Intake", "JSON", "HTTP1", "Queue", "Gates", "Reachability", "Posix", "Reactor", "Bytes", "Time"]),
-        tests("DeliveryTests", ["Delivery", "Gates", "Reachability", "Queue", "JSON", "Bytes", "Time"]),
+        tests("DeliveryTests", ["Delivery", "Gates", "Reachability", "Queue", "JSON", "Posix", "Bytes", "Time"]),
         .target(name: "CTLSServer", dependencies: ["COpenSSL"], path: "Tests/CTLSServer"),
         tests(
             "HTTPTransportTests",
