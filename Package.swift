@@ -58,7 +58,7 @@ let package = Package(
         module("Netlink", ["CLinux", "Bytes", "Posix"]),
         module("Reachability", ["Bytes", "Time", "Netlink"]),
         module("Gates", ["Bytes", "Time", "Reachability"]),
-        module("Queue", ["Bytes", "Time", "Posix", "Gates"]),
+        module("Queue", ["Bytes", "Time", "Posix", "Reachability", "Gates"]),
         module("Intake", ["Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor", "Gates", "Queue"]),
         module("Delivery", ["Bytes", "Time", "JSON", "Reachability", "Gates", "Queue"]),
         module(
@@ -106,7 +106,7 @@ let package = Package(
         tests(
             "IntakeTests",
             ["Intake", "JSON", "HTTP1", "Queue", "Gates", "Reachability", "Posix", "Reactor", "Bytes", "Time"]),
-        tests("DeliveryTests", ["Delivery", "Gates", "Reachability", "Queue", "JSON", "Bytes", "Time"]),
+        tests("DeliveryTests", ["Delivery", "Gates", "Reachability", "Queue", "JSON", "Posix", "Bytes", "Time"]),
         .target(name: "CTLSServer", dependencies: ["COpenSSL"], path: "Tests/CTLSServer"),
         tests(
             "HTTPTransportTests",

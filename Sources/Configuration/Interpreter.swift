@@ -67,12 +67,7 @@ struct Interpreter {
     private mutating func named(
         _ section: String, _ name: String, at origin: Origin, _ problems: inout ProblemList
     ) -> Target {
-        let letters = { (byte: UInt8) in
-            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                || byte == UInt8(ascii: "-")
-        }
-        guard (1...32).contains(name.utf8.count), name.utf8.allSatisfy(letters) else {
+        guard name.isShortName else {
             problems.add(.error, at: origin, "the name '\(name)' is not 1 to 32 of a-z, 0-9 and '-'")
             return .skipped
         }

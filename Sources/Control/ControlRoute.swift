@@ -10,8 +10,7 @@ enum ControlRoute: Equatable {
     case ready
     case reload
     case flush(destination: String)
-    /// An order to a destination: `pause`, `resume`, `forget`, `rename`.
-    case order(destination: String, String)
+    case order(destination: String, OperatorOrder.ToDestination)
     /// Dead letters, or those of one event.
     case letters(id: String?)
     case retry
@@ -31,12 +30,12 @@ enum ControlRoute: Equatable {
         default:
             let parts = path.split(separator: "/", omittingEmptySubsequences: false)
             guard parts.count >= 4, parts[0].isEmpty, parts[1] == "v1", !parts[3].isEmpty else { return nil }
-            let words = ["pause", "resume", "forget", "rename"]
             switch (parts[2], parts.count) {
             case ("dead", 4): self = .letters(id: String(parts[3]))
             case ("destinations", 5) where parts[4] == "flush": self = .flush(destination: String(parts[3]))
-            case ("destinations", 5) where words.contains(String(parts[4])):
-                self = .order(destination: String(parts[3]), String(parts[4]))
+            case ("destinations", 5):
+                guard let order = OperatorOrder.ToDestination(rawValue: String(parts[4])) else { return nil }
+                self = .order(destination: String(parts[3]), order)
             default: return nil
             }
         }

@@ -31,11 +31,6 @@ package struct AcceptContext: Hashable, Sendable {
     /// What stands where nothing is known.
     package static let unknown = AcceptContext(connectionType: .unknown, closed: [])
 
-    /// What stands where only that is known.
-    package static func closed(_ gate: Gate, of destination: String) -> AcceptContext {
-        AcceptContext(connectionType: .unknown, closed: [ClosedGate(destination: destination, gate: gate)])
-    }
-
     /// The gate that was closed for a destination; nil where it was open or not known.
     package func gate(of destination: String) -> Gate? { closed.first { $0.destination == destination }?.gate }
 

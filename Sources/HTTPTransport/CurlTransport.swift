@@ -26,6 +26,8 @@ package final class CurlTransport: Transport {
     private let idleSpan: Duration
     private let compressor: Compressor
     private var credentials: [String: TLSCredentials] = [:]
+    /// Why there are none.
+    private var faults: [String: String] = [:]
     private var pools: [String: Pool] = [:]
     private var retired: [ObjectIdentifier: Pool] = [:]
     private var stages: [UInt64: Stage] = [:]
@@ -57,6 +59,9 @@ package final class CurlTransport: Transport {
         dropConnections(destination: destination)
     }
 
+    /// Says why a destination's https fails for want of `use`.
+    package func lack(credentials fault: String, destination: String) { faults[destination] = fault }
+
     package func send(_ request: OutgoingRequest, addresses: [IPAddress]) {
         precondition(stages.count < Self.transferLimit, "too many requests at once")
         precondition(stages[request.id] == nil, "a request's id is in use")
@@ -64,7 +69,7 @@ package final class CurlTransport: Transport {
             return fail(request, .dns, "no address is known for \(request.proxy?.host ?? request.url.host)")
         }
         if request.url.scheme == .https, credentials[request.destination] == nil {
-            return fail(request, .tls, "the certificates are not there")
+            return fail(request, .tls, faults[request.destination] ?? "the certificates are not there")
         }
         guard let level = request.gzipLevel, request.body.count >= OutgoingRequest.compressionMinimum else {
             return start(request, body: request.body, isCompressed: false, addresses)

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Which log an event stays in until it is disposed of.
 package enum LogName: Hashable, Sendable {
     case urgent
@@ -26,14 +28,8 @@ package enum LogName: Hashable, Sendable {
             return
         }
         guard text.hasPrefix("consent-") else { return nil }
-        let category = String(text.dropFirst("consent-".count))
-        guard Self.isCategory(category) else { return nil }
-        self = .consent(category)
-    }
-
-    /// True for 1 to 32 bytes of `[a-z0-9-]`.
-    package static func isCategory(_ name: String) -> Bool {
-        (1...32).contains(name.utf8.count)
-            && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 45 }
+        let category = text.dropFirst("consent-".count)
+        guard category.isShortName else { return nil }
+        self = .consent(String(category))
     }
 }

@@ -128,7 +128,6 @@ extension Queue {
     /// Names first, then the cursor, then the files of those delivered: whichever of it a crash leaves undone, the next
     /// start finds by the number of files (`reconcileLetters`).
     func finishLetters() throws(QueueError) {
-        guard deadLetters.hasUnfinished else { return }
         try deadLetters.clearFailed()
         let names = deadLetters.unfinished.sorted()
         guard !names.isEmpty else { return }

@@ -1,4 +1,5 @@
 internal import Gates
+internal import Reachability
 package import Time
 
 /// How a destination refused an event for good.
@@ -27,31 +28,34 @@ extension Queue {
         _ sequence: UInt64, of log: LogName, for destination: String, _ refusal: EventRefusal, at wall: WallTime
     ) throws(QueueError) -> Bool {
         let name = DeadLetterName(destination: destination, log: log, sequence: sequence)
-        guard let (id, event, acceptedAt) = try refused(name) else { return false }
+        guard let (id, event, acceptedAt, type) = try refused(name) else { return false }
         try bury([
             DeadLetter(
                 destination: destination, log: log, id: id, event: event, acceptedAt: acceptedAt,
-                status: refusal.status, attempts: refusal.attempts, at: wall, detail: refusal.detail)
+                connectionType: type, status: refusal.status, attempts: refusal.attempts, at: wall,
+                detail: refusal.detail)
         ])
         return true
     }
 
-    /// The first dead letter of a destination that is to be sent again; nil where there is none.
+    /// The first dead letter of a destination that is to be sent again, and how often it was; nil where there is none.
     ///
     /// One that is damaged is a letter as before.
     ///
     /// - Throws: `failed` where the disk gives an error.
-    package func nextRetried(of destination: String) throws(QueueError) -> Chunk? {
+    package func nextRetried(of destination: String) throws(QueueError) -> (Chunk, attempts: Int)? {
         let keys = deadLetters.keys.filter { $0.destination == destination }
         while let name = keys.compactMap({ deadLetters.names(of: $0) { $1 == .retried }.min() }).min() {
             do throws(QueueError) {
                 guard let letter = try deadLetters.read(name) else { return nil }
                 let record = Chunk.Record(
                     sequence: name.sequence, range: 0..<letter.event.count, acceptedAt: letter.acceptedAt, context: 0)
-                return Chunk(
+                let context = AcceptContext(
+                    connectionType: letter.connectionType, destinations: [(destination, .destination)])
+                let chunk = Chunk(
                     log: name.log, epoch: letter.id.epoch, sequences: name.sequence...name.sequence,
-                    bytes: letter.event, records: [record],
-                    contexts: [.closed(.destination, of: destination)])
+                    bytes: letter.event, records: [record], contexts: [context])
+                return (chunk, letter.attempts)
             } catch {
                 guard case .damagedLetter = error else { throw error }
                 remember(error)
@@ -64,16 +68,20 @@ extension Queue {
 
     private func refused(
         _ name: DeadLetterName
-    ) throws(QueueError) -> (EventID, event: [UInt8], acceptedAt: WallTime?)? {
+    ) throws(QueueError) -> (EventID, event: [UInt8], acceptedAt: WallTime?, ConnectionType)? {
         if deadLetters.stage(of: name) == .retried {
-            return try deadLetters.read(name).map { ($0.id, $0.event, $0.acceptedAt) }
+            return try deadLetters.read(name).map { letter in
+                (letter.id, letter.event, letter.acceptedAt, letter.connectionType)
+            }
         }
         let low = cursor(destination: name.destination, log: name.log)?.low
         guard low.map({ $0 <= name.sequence }) ?? false,
             let chunk = try read(name.log, for: name.destination, from: name.sequence, limit: 1, age: 0),
             let record = chunk.records.first, record.sequence == name.sequence
         else { return nil }
-        let id = EventID(epoch: chunk.epoch, sequence: record.sequence)
-        return (id, Array(chunk.bytes[record.range]), record.acceptedAt)
+        return (
+            EventID(epoch: chunk.epoch, sequence: record.sequence), Array(chunk.bytes[record.range]),
+            record.acceptedAt, chunk.contexts[record.context].connectionType
+        )
     }
 }

@@ -60,11 +60,14 @@ package struct QueueOptions: Sendable {
         }
     }
 
-    /// What events leave of `maximumBytes` to the next dead letter, in bytes: the longest event, with all that is kept
-    /// beside it and the folders, but no more than letters may take.
+    /// What events leave of `maximumBytes` to the next dead letters, in bytes, but no more than letters may take.
+    ///
+    /// It holds the longest event, with all that is kept beside it and the folders, and where there is room a segment's
+    /// events, whose own room is free only once the last of them is settled.
     var letterReserve: Int {
-        let least = roundedUp(largestEventBytes + 4_096, to: 4_096) + 2 * 4_096
-        return min(Int(clamping: maximumBytes / 10), max(least, min(Int(clamping: maximumBytes >> 10), 512 << 10)))
+        let longest = roundedUp(largestEventBytes + 4_096, to: 4_096) + 2 * 4_096
+        let shares = (Int(clamping: maximumBytes / 10), Int(clamping: maximumBytes / 50))
+        return min(shares.0, max(longest, min(shares.1, segmentBytes + longest)))
     }
 
     /// What must stay free on a file system of so many bytes.

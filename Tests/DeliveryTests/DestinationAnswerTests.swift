@@ -8,15 +8,10 @@ import Time
 /// What checks and answers do.
 struct DestinationAnswerTests {
     private func online(_ change: (inout DestinationSettings) throws -> Void = { _ in }) throws -> Scene {
-        var scene = Scene(
-            try Scene.settings {
-                $0.flushSpread = .fixed(.zero)
-                try change(&$0)
-            })
-        scene.tell(.checkDue)
-        scene.answer(200)
-        scene.becomeReachable()
-        return scene
+        try Scene.online {
+            $0.flushSpread = .fixed(.zero)
+            try change(&$0)
+        }
     }
 
     @Test(arguments: [200, 204, 400, 401, 403, 404, 405, 429, 500, 503])

@@ -8,18 +8,8 @@ import Time
 
 /// What is sent, when, in what order and with which marks.
 struct DestinationTests {
-    /// Reachable, with nothing queued.
-    private func online(_ change: (inout DestinationSettings) throws -> Void = { _ in }) throws -> Scene {
-        var scene = Scene(try Scene.settings(change))
-        scene.tell(.checkDue)
-        scene.answer(200)
-        scene.becomeReachable()
-        #expect(scene.flights.isEmpty && scene.checksEnded == 1 && scene.proofs == 1)
-        return scene
-    }
-
     @Test func anEventPostedOnlineLeavesAtOnceAndUnmarked() throws {
-        var scene = try online()
+        var scene = try Scene.online()
         scene.accept(1)
         #expect(scene.flights.map(\.sequences) == [[1]])
         #expect(scene.settled[.normal] == 0)
@@ -50,7 +40,7 @@ struct DestinationTests {
     }
 
     @Test func theSpreadFollowsTheFirstBatch() throws {
-        var scene = try online { $0.flushSpread = .fixed(.seconds(1_000)) }
+        var scene = try Scene.online { $0.flushSpread = .fixed(.seconds(1_000)) }
         scene.losePath()
         scene.accept(30)
         scene.tell(.checkDue)
@@ -60,14 +50,43 @@ struct DestinationTests {
         let next = try #require(scene.destination.deadline)
         #expect(scene.destination.status.nextAttempt == next)
         #expect(next > scene.now && next <= scene.now + .seconds(1_000))
+        scene.accept(5, in: .urgent)
         scene.pass(next - scene.now)
+        #expect(scene.flights.count == 1, "then one batch")
+        scene.answer(200)
+        scene.accept(5, in: .urgent)
+        #expect(Set(scene.flights.map(\.log)) == [.urgent, .normal], "then both places")
+        scene.drain()
+        #expect(scene.settled[.normal] == 30 && scene.settled[.urgent] == 10)
+    }
+
+    @Test func aFailureAfterTheSpreadBeginsAnew() throws {
+        var scene = try Scene.online { $0.flushSpread = .fixed(.seconds(1_000)) }
+        scene.losePath()
+        scene.accept(100)
+        scene.accept(5, in: .urgent)
+        for _ in 0..<3 {
+            scene.tell(.checkDue)
+            scene.answer(200)
+            scene.becomeReachable(after: .seconds(60), .destination)
+            scene.pass(.seconds(1_000))
+            #expect(scene.flights.count == 1)
+            scene.fail(.reset)
+            scene.tell(.connectivity(.closed))
+        }
+        scene.tell(.checkDue)
+        scene.answer(200)
+        scene.becomeReachable(after: .seconds(60), .destination)
+        scene.pass(.seconds(1_000))
+        scene.answer(503)
+        scene.pass(.seconds(2))
         #expect(scene.flights.count == 1)
         scene.drain()
-        #expect(scene.settled[.normal] == 30)
+        #expect(scene.settled[.normal] == 100 && scene.settled[.urgent] == 5)
     }
 
     @Test func withoutSpreadTheRestFollowsAtOnce() throws {
-        var scene = try online { $0.flushSpread = .fixed(.zero) }
+        var scene = try Scene.online { $0.flushSpread = .fixed(.zero) }
         scene.losePath()
         scene.accept(30)
         scene.tell(.checkDue)
@@ -83,7 +102,7 @@ struct DestinationTests {
     }
 
     @Test func noAnswerKeepsTheBatchAndItsId() throws {
-        var scene = try online()
+        var scene = try Scene.online()
         scene.accept(3)
         scene.accept(5)
         scene.fail(.timeout)
@@ -106,7 +125,7 @@ struct DestinationTests {
     }
 
     @Test func whatNeverLeftTheMachineIsFormedAnewWithItsMark() throws {
-        var scene = try online()
+        var scene = try Scene.online()
         scene.accept(3)
         scene.fail(.refused)
         scene.tell(.checkDue)
@@ -121,7 +140,7 @@ struct DestinationTests {
     }
 
     @Test func aBatchThatMayHaveArrivedIsNeverFormedAnew() throws {
-        var scene = try online()
+        var scene = try Scene.online()
         scene.accept(3)
         scene.fail(.reset)
         scene.tell(.checkDue)
@@ -171,7 +190,7 @@ struct DestinationTests {
     }
 
     @Test func eventsThatAreDurableOnlyAfterTheGateClosedAreMarked() throws {
-        var scene = try online()
+        var scene = try Scene.online()
         let open = scene.context
         scene.losePath()
         scene.accept(3, circumstances: open)
@@ -184,7 +203,7 @@ struct DestinationTests {
     }
 
     @Test func aLostPathGivesUpWhatIsInFlight() throws {
-        var scene = try online { $0.flushSpread = .fixed(.zero) }
+        var scene = try Scene.online { $0.flushSpread = .fixed(.zero) }
         scene.accept(3)
         scene.tell(.pathLost(givingUpRequest: false))
         #expect(scene.flights.count == 1)
@@ -203,7 +222,7 @@ struct DestinationTests {
     }
 
     @Test func urgentHasAPlaceOfItsOwn() throws {
-        var scene = try online()
+        var scene = try Scene.online()
         scene.accept(2)
         scene.accept(2, in: .urgent)
         scene.accept(2, in: .bulk)
@@ -215,7 +234,7 @@ struct DestinationTests {
     }
 
     @Test func bulkGetsEveryEighthPlace() throws {
-        var scene = try online()
+        var scene = try Scene.online()
         scene.holdsReads = true
         scene.accept(200)
         scene.accept(20, in: .bulk)
@@ -228,7 +247,7 @@ struct DestinationTests {
     }
 
     @Test func damagedEventsAreCountedAndPassed() throws {
-        var scene = try online()
+        var scene = try Scene.online()
         scene.damaged[.normal] = [1, 2, 3, 9, 14, 20]
         scene.accept(20)
         scene.drain()
@@ -239,7 +258,7 @@ struct DestinationTests {
     }
 
     @Test func aLogThatCannotBeReadIsReadAgain() throws {
-        var scene = try online()
+        var scene = try Scene.online()
         scene.holdsReads = true
         scene.accept(2)
         let read = try #require(scene.reads.last)
@@ -255,7 +274,7 @@ struct DestinationTests {
     }
 
     @Test func fullBatchesAreReadyBeforeTheAnswer() throws {
-        var scene = try online()
+        var scene = try Scene.online()
         scene.accept(100)
         scene.holdsReads = true
         scene.answer(200)
@@ -268,7 +287,7 @@ struct DestinationTests {
     }
 
     @Test func aPauseMarksWhatItKeeps() throws {
-        var scene = try online()
+        var scene = try Scene.online()
         scene.accept(2)
         scene.tell(.pause(until: nil))
         scene.accept(25)
@@ -282,7 +301,7 @@ struct DestinationTests {
     }
 
     @Test func withoutDurableCursorsItStopsAfterTenThousand() throws {
-        var scene = try online()
+        var scene = try Scene.online()
         scene.tell(.storage(isDurable: false))
         #expect(scene.destination.undurable.map { $0 == (0, 0) } ?? false)
         scene.destination.undurable = (9_985, 0)
@@ -297,7 +316,7 @@ struct DestinationTests {
     }
 
     @Test func afterStopNothingIsSentButTheAnswerCounts() throws {
-        var scene = try online()
+        var scene = try Scene.online()
         scene.accept(15)
         scene.tell(.stop)
         #expect(!scene.destination.isIdle)

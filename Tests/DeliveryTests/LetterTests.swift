@@ -9,15 +9,10 @@ import Time
 /// Dead letters that are sent again, tokens that are read anew, pauses that end, and the rate.
 struct LetterTests {
     private func online(_ change: (inout DestinationSettings) throws -> Void = { _ in }) throws -> Scene {
-        var scene = Scene(
-            try Scene.settings {
-                $0.flushSpread = .fixed(.zero)
-                try change(&$0)
-            })
-        scene.tell(.checkDue)
-        scene.answer(200)
-        scene.becomeReachable()
-        return scene
+        try Scene.online {
+            $0.flushSpread = .fixed(.zero)
+            try change(&$0)
+        }
     }
 
     /// A destination of which events 1 to 3 are dead.
@@ -52,6 +47,7 @@ struct LetterTests {
         scene.answer(400)
         scene.answer(200)
         #expect(scene.letters.map(\.sequence) == [1, 2, 3, 2] && scene.letters.last?.refusal.status == 400)
+        #expect(scene.letters.map(\.refusal.attempts) == [1, 1, 1, 2], "its tries are counted on")
         #expect(scene.resolved.map(\.sequence) == [3] && !scene.destination.status.isHeld)
     }
 
@@ -213,5 +209,22 @@ struct LetterTests {
         }
         #expect(scene.delivered.count == rate * 5)
         #expect(scene.now - began >= .milliseconds(3_900) && scene.now - began <= .milliseconds(5_500))
+    }
+
+    @Test func refusalsDoNotCountAgainstTheRate() throws {
+        var scene = try online {
+            $0.batchMaximumEvents = 64
+            $0.maximumEventsPerSecond = 64
+        }
+        let began = scene.now
+        scene.accept(256)
+        while !scene.destination.isDrained, scene.now - began < .seconds(60) {
+            while let flight = scene.flights.first {
+                scene.answer(flight.sequences.contains { $0 % 64 == 17 } ? 400 : 200)
+            }
+            scene.pass(.milliseconds(50))
+        }
+        #expect(scene.letters.count == 4 && scene.delivered.count == 252)
+        #expect(scene.now - began >= .milliseconds(2_900) && scene.now - began <= .milliseconds(4_500))
     }
 }

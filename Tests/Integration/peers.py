@@ -2,7 +2,9 @@
 import os
 import signal
 import socket
+import ssl
 import subprocess
+import warnings
 
 from harness import ROOT, Collector, request, until
 
@@ -127,10 +129,36 @@ class Bodies(Collector):
         return super().parse(content_type, body)
 
 
+def tls_server(*protocols, oldest=False, name="server"):
+    """What a server of Python's needs; `oldest`, it speaks no version that is still in use."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate(f"{name}.pem"), certificate(f"{name}.key"))
+    if protocols:
+        context.set_alpn_protocols(list(protocols))
+    if oldest:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+    return context
+
+
+class Secure(Collector):
+    """A collector behind TLS."""
+
+    def start(self):
+        super().start()
+        self.server.socket = tls_server().wrap_socket(self.server.socket, server_side=True)
+
+
 def to(port):
     """A server's block that hands everything to a collector, with what nginx knows of the connection."""
     return f"""location / {{ proxy_pass http://127.0.0.1:{port}; proxy_set_header X-Protocol $server_protocol;
         proxy_set_header X-Connection $connection; proxy_set_header X-Client "$ssl_client_s_dn"; proxy_http_version 1.1; }}"""
+
+
+def anonymous_kib(daemon):
+    with open(f"/proc/{daemon.pid()}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("RssAnon"))
 
 
 def delivered(daemon, collector, numbers):

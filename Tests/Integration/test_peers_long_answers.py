@@ -4,7 +4,7 @@ import contextlib
 import pytest
 
 from harness import Collector, Script, until
-from peers import CHECKS, FAST, TRUST, delivered, to
+from peers import CHECKS, FAST, TRUST, anonymous_kib, delivered, to
 
 LONG = 100 << 20
 # A body in each place, what is read ahead, and the programs' own; a hundredth of the answers.
@@ -39,11 +39,6 @@ class Endless(Collector):
                 writer.write(b"X-Long: " + b"y" * 8182 + b"\r\n")
                 self.sent += 8192
         return False
-
-
-def anonymous_kib(daemon):
-    with open(f"/proc/{daemon.pid()}/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("RssAnon"))
 
 
 @pytest.mark.parametrize("over", ["plain", "http 2"])

@@ -150,6 +150,25 @@ import Time
         #expect(bench.queue.bytesOnDisk <= 4 << 20)
     }
 
+    /// What is set apart takes room, and that of its segment is free only once all of it is settled.
+    @Test func aFullQueueSetsOneLongEventAfterTheOtherApart() throws {
+        var options = QueueOptions(maximumBytes: 16 << 20, keepFree: .bytes(0))
+        options.largestEventBytes = 60_000
+        let bench = try Bench(MemoryStorage(), options)
+        for log in [LogName.normal, .urgent] {
+            for length in [60_000, 3_000, 300] {
+                while case .committed = bench.commit(log, batches: [1], length: length)[0] {}
+            }
+        }
+        for sequence in UInt64(1)...12 {
+            try bench.queue.bury([bench.letter(sequence)])
+            bench.queue.settle(
+                destination: "main", log: .normal, [Disposition(.dead, sequence...sequence)])
+            bench.housekeep(from: 10_000_000_000 * Int64(sequence))
+        }
+        #expect(bench.queue.bytesOnDisk <= 16 << 20)
+    }
+
     @Test(arguments: [MemoryStorage.Call.synchroniseDirectory("dead/main"), .synchronise("cursors")])
     func whatTheDiskKeptUnfinishedIsDoneLater(call: MemoryStorage.Call) throws {
         let storage = MemoryStorage()

@@ -19,6 +19,8 @@ extension StatusReport {
         writer.sample(true, ["version": version])
         writer.begin("uptime_seconds", .gauge, "Time since the process started.")
         writer.sample(uptime.inSeconds)
+        writer.begin("loop_longest_turn_seconds", .gauge, "The longest time that the loop was busy at once.")
+        writer.sample(longestTurn.inSeconds)
         writer.begin("state", .gauge, "1 for the state the daemon is in, 0 for the others.")
         for other in State.allCases { writer.sample(other == state, ["state": other.rawValue]) }
         writer.begin("clock_synchronized", .gauge, "1 while the wall clock is synchronised.")

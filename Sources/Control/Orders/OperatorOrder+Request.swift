@@ -10,29 +10,34 @@ struct OrderError: Error {
 }
 
 extension OperatorOrder {
-    /// An order to a destination by the last part of its path; nil where there is none of that name.
-    static func to(_ destination: String, _ word: String, _ exchange: HTTPExchange) throws(OrderError) -> OperatorOrder?
-    {
-        switch word {
-        case "pause":
+    /// What can be ordered of a destination; raw values are the last parts of the paths.
+    enum ToDestination: String {
+        case pause, resume, forget, rename
+    }
+
+    /// The order to a destination that a request makes.
+    static func to(
+        _ destination: String, _ order: ToDestination, _ exchange: HTTPExchange
+    ) throws(OrderError) -> OperatorOrder {
+        switch order {
+        case .pause:
             let text = try string("for", of: try body(exchange, ["for"]))
             guard let text else { return .pause(destination: destination, for: nil) }
             guard let span = try? Duration(span: text), span > .zero, span <= .seconds(366 * 86_400) else {
                 throw OrderError(detail: "for is no duration of up to a year: \(text)")
             }
             return .pause(destination: destination, for: span)
-        case "resume":
+        case .resume:
             _ = try body(exchange, [])
             return .resume(destination: destination)
-        case "forget":
+        case .forget:
             _ = try body(exchange, [])
             return .forget(destination: destination)
-        case "rename":
-            guard let name = try string("to", of: try body(exchange, ["to"])), isName(name) else {
+        case .rename:
+            guard let name = try string("to", of: try body(exchange, ["to"])), name.isShortName else {
                 throw OrderError(detail: "to is to name a destination: 1 to 32 of a-z, 0-9 and -")
             }
             return .rename(destination: destination, to: name)
-        default: return nil
         }
     }
 
@@ -84,10 +89,5 @@ extension OperatorOrder {
         guard let value = body?[name] else { return nil }
         guard let text = value.string else { throw OrderError(detail: "\(name) is no string") }
         return text
-    }
-
-    private static func isName(_ text: String) -> Bool {
-        (1...32).contains(text.utf8.count)
-            && text.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 45 }
     }
 }

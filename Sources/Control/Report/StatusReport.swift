@@ -15,6 +15,8 @@ package struct StatusReport: Sendable, Equatable {
     /// Since the process started.
     package var uptime: Duration
     package var state: State
+    /// How long the loop was busy at once, at most, since the start.
+    package var longestTurn = Duration.zero
     /// The wall clock is synchronised (adjtimex(2)).
     package var isClockSynchronised: Bool
     package var network: NetworkReport

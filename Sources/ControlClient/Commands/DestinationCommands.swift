@@ -92,13 +92,5 @@ extension StatusDocument.Destination {
     }
 
     /// It can be tried: its name is one that a configuration allows, and it still stands there.
-    fileprivate var isConfigured: Bool {
-        let isName = name.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
-            default: false
-            }
-        }
-        return isName && !name.isEmpty && !flags.contains("removed")
-    }
+    fileprivate var isConfigured: Bool { name.isShortName && !flags.contains("removed") }
 }

@@ -14,7 +14,7 @@ package enum Daemon {
         case .misused(let what): return say("uplinkd: \(what)\n\n" + DaemonCommand.help, on: .error, .usage)
         case .check:
             let loaded = LoadedSettings(path: command.configurationPath)
-            let text = loaded.problems.map { "\($0)\n" }.joined()
+            let text = (loaded.problems + loaded.fileProblems).map { "\($0)\n" }.joined()
             return say(text, on: .error, loaded.configuration == nil ? .configuration : .stopped)
         case .run: return Startup(configurationPath: command.configurationPath).run()
         }

@@ -83,7 +83,11 @@ extension LoopThread {
 
     func applyCredentials() {
         for files in settings.destinations {
-            if let credentials = files.credentials { transport.use(credentials, destination: files.settings.name) }
+            if let credentials = files.credentials {
+                transport.use(credentials, destination: files.settings.name)
+            } else if let fault = files.credentialsFault {
+                transport.lack(credentials: fault, destination: files.settings.name)
+            }
         }
     }
 

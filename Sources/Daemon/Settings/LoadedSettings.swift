@@ -12,6 +12,8 @@ struct LoadedSettings: Sendable {
         let settings: DestinationSettings
         /// Nil where it needs none, or one of its files cannot be used.
         let credentials: TLSCredentials?
+        /// Which file that is, and why; nil where there is none.
+        let credentialsFault: String?
     }
 
     /// Nil where it has errors.
@@ -20,27 +22,46 @@ struct LoadedSettings: Sendable {
     let destinations: [DestinationFiles]
     /// Files that cannot be used.
     let fileNotices: [Notice]
+    /// The same, where they are named.
+    let fileProblems: [Problem]
 
     /// Reads the configuration at `path` and its drop-ins.
     init(path: String) {
-        var (configuration, problems) = Configuration.load(path: path)
+        let loaded = Configuration.load(path: path)
+        let configuration = loaded.configuration
+        var problems = loaded.problems
         var destinations: [DestinationFiles] = []
         var reader = FileReader()
+        var fileProblems: [Problem] = []
+        var isGood = true
+        let origins = configuration?.origins ?? [:]
+        func origin(of key: String, _ section: DestinationSection) -> Origin {
+            origins[SettingName(section: "Destination", instance: section.name, key: key)]
+                ?? Origin(file: path, line: 1, column: 1)
+        }
         for section in configuration?.destinations ?? [] {
+            let known = reader.notices.count
             do throws(DeliveryError) {
                 let settings = try DestinationSettings(section, reader: &reader)
                 let credentials = settings.url.scheme == .https ? reader.credentials(of: section, settings) : nil
-                destinations.append(DestinationFiles(settings: settings, credentials: credentials))
+                let fault = settings.url.scheme == .https && credentials == nil ? reader.notices.last?.message : nil
+                destinations.append(
+                    DestinationFiles(settings: settings, credentials: credentials, credentialsFault: fault))
             } catch {
-                let name = SettingName(section: "Destination", instance: section.name, key: "URL")
-                let origin = configuration?.origins[name] ?? Origin(file: path, line: 1, column: 1)
-                problems.append(Problem(.error, at: origin, "\(error)"))
-                configuration = nil
+                problems.append(Problem(.error, at: origin(of: "URL", section), "\(error)"))
+                isGood = false
+            }
+            for notice in reader.notices[known...] {
+                let setting = notice.fields[.setting] ?? "URL"
+                // Only the unit has credentials.
+                if setting == "Credential", Process.environment("CREDENTIALS_DIRECTORY") == nil { continue }
+                fileProblems.append(Problem(.warning, at: origin(of: setting, section), notice.message))
             }
         }
-        self.configuration = configuration
+        self.configuration = isGood ? configuration : nil
         self.problems = problems
         self.destinations = destinations
+        self.fileProblems = fileProblems
         fileNotices = reader.notices
     }
 

@@ -23,7 +23,7 @@ struct StatusAssembly {
             report.oldestAge = thread.oldestAges[unit.name]
             return report
         }
-        report = StatusReport(
+        var report = StatusReport(
             version: Version.text, uptime: now - thread.began,
             state: thread.isStopping ? .stopping : storage.state == .ok ? .running : .degraded,
             isClockSynchronised: Clock.isSynchronised,
@@ -35,6 +35,8 @@ struct StatusAssembly {
                 connections: statistics.connections),
             destinations: destinations + Self.removed(thread.snapshot, clock),
             queue: Self.queue(thread), storage: storage, consent: [:])
+        report.longestTurn = max(thread.longestStall, thread.loop.longestTurn)
+        self.report = report
     }
 
     private static func destination(

@@ -31,7 +31,7 @@ package struct LetterDesk {
     package mutating func next(of destination: String) -> LetterFound {
         guard resolveAll() else { return .failed }
         do throws(QueueError) {
-            return try queue.nextRetried(of: destination).map { .letter($0) } ?? .none
+            return try queue.nextRetried(of: destination).map { .letter($0, attempts: $1) } ?? .none
         } catch {
             return .failed
         }

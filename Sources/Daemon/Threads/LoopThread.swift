@@ -81,6 +81,8 @@ final class LoopThread {
     private var sleep: SleepDetector
     private var lastStatus = (text: "", at: Instant(nanoseconds: 0))
     private var statusIsDue = false
+    /// The longest turn of the loop of those that were told of.
+    private(set) var longestStall = Duration.zero
 
     init(_ parts: Parts) throws(Errno) {
         loop = parts.loop
@@ -229,6 +231,7 @@ final class LoopThread {
         wall.look()
         if loop.longestTurn >= .seconds(1) {
             log.log(.loopStalled(loop.longestTurn))
+            longestStall = max(longestStall, loop.longestTurn)
             loop.resetLongestTurn()
         }
         if sleep.slept(boot: loop.now, monotonicNanoseconds: Clock.monotonicNanoseconds) { tell(.resumed) }

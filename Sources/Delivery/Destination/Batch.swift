@@ -12,14 +12,17 @@ struct Batch: Sendable {
     /// How many events it carries.
     let events: Int
     let body: [UInt8]
-    /// True where its event is a dead letter that is sent again.
-    var isLetter = false
+    /// How often its event was sent before it became the dead letter that is sent again; nil where it is none.
+    var triesAsLetter: Int?
     /// True where one of its events carries no mark.
     let hasUnmarked: Bool
     /// How often it was sent.
     var attempts = 0
     /// True where a try may have got to the destination.
     var mayBeKnown = false
+
+    /// True where its event is a dead letter that is sent again.
+    var isLetter: Bool { triesAsLetter != nil }
 
     /// The sequence number of its event, where it carries one only.
     var only: UInt64? {

@@ -58,8 +58,8 @@ package enum DeliveryEvent: Sendable {
 
 /// A dead letter that is to be sent again.
 package enum LetterFound: Sendable {
-    /// Its event, alone.
-    case letter(Chunk)
+    /// Its event, alone, and how often it was sent.
+    case letter(Chunk, attempts: Int)
     /// There is none.
     case none
     /// The disk fails.

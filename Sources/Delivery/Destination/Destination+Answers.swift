@@ -102,7 +102,11 @@ extension Destination {
             isFailing = false
             updateConnectivityGate(at: now, &effects)
         }
-        if stage == .first { firstAcknowledged(at: now) }
+        switch stage {
+        case .first: firstAcknowledged(at: now)
+        case .second: stage = .open
+        case .open, .firstDone, .spread: break
+        }
     }
 
     /// The destination takes requests again.

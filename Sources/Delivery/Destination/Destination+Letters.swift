@@ -10,7 +10,7 @@ struct LetterQueue: Sendable {
     /// Not to be read before, after a read that failed.
     private(set) var readableFrom: Instant?
     /// The next one.
-    private(set) var ahead: Chunk?
+    private(set) var ahead: (chunk: Chunk, attempts: Int)?
     /// True where something else was sent since the last.
     var isTheirTurn = true
 
@@ -23,13 +23,13 @@ struct LetterQueue: Sendable {
         guard read == id else { return }
         read = nil
         switch found {
-        case .letter(let chunk): ahead = chunk
+        case .letter(let chunk, let attempts): ahead = (chunk, attempts)
         case .none: mayWait = false
         case .failed: readableFrom = now + Destination.readPause
         }
     }
 
-    mutating func take() -> Chunk? {
+    mutating func take() -> (chunk: Chunk, attempts: Int)? {
         isTheirTurn = false
         return ahead.take()
     }
@@ -61,14 +61,14 @@ extension Destination {
     /// The letter that is to go next; nil where something else is, or none was read.
     mutating func formLetter(_ place: Int, at now: Instant) -> Batch? {
         guard place == Place.rest, places[place].aside == nil, letters.isNext || nextLog(place, at: now) == nil,
-            let chunk = letters.take()
+            let (chunk, attempts) = letters.take()
         else { return nil }
         var backlog = Backlog(
             LogPosition(
                 log: chunk.log, low: chunk.sequences.lowerBound, newest: chunk.sequences.upperBound))
         backlog.took(chunk)
         var batch = forming.form(from: &backlog, sentConnectionType: connectionType, nonce: random.next())
-        batch.isLetter = true
+        batch.triesAsLetter = attempts
         return batch
     }
 }

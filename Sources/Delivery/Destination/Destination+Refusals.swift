@@ -101,6 +101,8 @@ extension Destination {
     ) -> Batch? {
         record(answer, at: now)
         prove(answer, &effects)
+        // What it has not taken is sent again, perhaps in parts, and counts when it is taken.
+        if let batch = places[place].batch { nextByRate = nextByRate + (.zero - timeByRate(of: batch)) }
         if places[place].aside != nil {
             setBack(place)
             hold(.refusing, at: now, &effects)
@@ -124,7 +126,8 @@ extension Destination {
         _ batch: Batch, _ answer: TransportAnswer, _ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]
     ) {
         let refusal = EventRefusal(
-            status: answer.status, attempts: batch.attempts, detail: requests.secrets.hidden(in: answer.body))
+            status: answer.status, attempts: (batch.triesAsLetter ?? 0) + batch.attempts,
+            detail: requests.secrets.hidden(in: answer.body))
         // A letter was an exception before.
         guard !batch.isLetter else { return bury(batch, refusal, place, isOfAside: false, &effects) }
         refusedInRow += 1

@@ -52,7 +52,7 @@ extension Destination {
     }
 
     /// Only one request may be in flight until it is known how it ends.
-    var isSingle: Bool { wait != nil || stage == .first || stage == .firstDone }
+    var isSingle: Bool { wait != nil || [.first, .firstDone, .second].contains(stage) }
 
     /// Sends, settles and reads what can be now.
     mutating func advance(at now: Instant, _ effects: inout [DeliveryEffect]) {
@@ -62,18 +62,18 @@ extension Destination {
         if check == .wanted { beginCheck(at: now, &effects) }
         guard permission != .none, blockingGate == nil, (wait.map { $0.until <= now } ?? true), nextByRate <= now
         else { return }
-        if stage == .first, isDrained { stage = .open }
         if case .spread(let until) = stage {
             guard until <= now else { return }
-            stage = .open
+            stage = .second
         }
+        if stage == .first || stage == .second, isDrained { stage = .open }
         let wasTried = places.map { $0.batch != nil }
         for place in wasTried[Place.urgent] || !wasTried[Place.rest] ? [0, 1] : [1, 0] {
             guard !isSingle || isIdle, nextByRate <= now else { return }
             fill(place, at: now, &effects)
         }
         if !isSingle || isIdle { readLetter(at: now, &effects) }
-        guard !isSingle else { return }
+        guard wait == nil, stage == .open || stage == .second else { return }
         for place in places.indices { prepare(place, at: now) }
         for index in backlogs.indices { read(index, at: now, &effects) }
     }
@@ -109,17 +109,17 @@ extension Destination {
         if permission == .none || wait != nil { beginRun(at: now) }
         batch.attempts += 1
         status.attempts += 1
-        keepRate(batch.events, at: now)
+        nextByRate = max(nextByRate, now) + timeByRate(of: batch)
         let id = newID()
         places[place].batch = batch
         places[place].request = id
         effects.append(.send(requests.post(batch, id: id, isPlain: compression.isOff)))
     }
 
-    /// Events leave no faster than the settings say: what a batch takes of that is waited for after it.
-    private mutating func keepRate(_ events: Int, at now: Instant) {
-        guard let rate = settings.maximumEventsPerSecond else { return }
-        nextByRate = max(nextByRate, now) + .nanoseconds(Int64(events) * 1_000_000_000 / Int64(rate))
+    /// How long nothing may leave after a batch, so that events leave no faster than the settings say.
+    func timeByRate(of batch: Batch) -> Duration {
+        guard let rate = settings.maximumEventsPerSecond else { return .zero }
+        return .nanoseconds(Int64(batch.events) * 1_000_000_000 / Int64(rate))
     }
 
     /// Cuts the next batch for a place; nil where nothing is queued, or nothing is read yet.

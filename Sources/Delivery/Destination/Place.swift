@@ -58,6 +58,8 @@ enum FlushStage: Equatable, Sendable {
     case firstDone
     /// Nothing before then.
     case spread(until: Instant)
+    /// That time is over: one batch, and after its acknowledgement both places.
+    case second
 }
 
 /// A wait that closes both places, and after which one request finds out whether it is over.

@@ -1,4 +1,5 @@
 internal import Bytes
+package import Reachability
 package import Time
 
 /// An event that a destination has proved it will never take, as it stands in a file of its own; little-endian.
@@ -9,7 +10,9 @@ package import Time
 ///    16  u64  sequence number
 ///    24  i64  wall time of acceptance, milliseconds; Int64.min while the clock was not synchronised
 ///    32  i64  wall time of the answer, milliseconds
-///    40  u32  status of the answer; 0: there was none
+///    40  u16  status of the answer; 0: there was none
+///    42  u8   connection type at acceptance, as in a batch; 0: it is not known
+///    43  u8   0
 ///    44  u32  tries
 ///    48  u32  E: length of the event
 ///    52  u16  D: length of the detail, at most 2,048
@@ -30,6 +33,8 @@ package struct DeadLetter: Sendable, Equatable {
     package let event: [UInt8]
     /// Nil where the clock was not synchronised.
     package let acceptedAt: WallTime?
+    /// The link at acceptance.
+    package let connectionType: ConnectionType
     /// The answer's status; 0 where there was none.
     package let status: Int
     package let attempts: Int
@@ -39,14 +44,15 @@ package struct DeadLetter: Sendable, Equatable {
     package let detail: [UInt8]
 
     package init(
-        destination: String, log: LogName, id: EventID, event: [UInt8], acceptedAt: WallTime?, status: Int,
-        attempts: Int, at: WallTime, detail: [UInt8]
+        destination: String, log: LogName, id: EventID, event: [UInt8], acceptedAt: WallTime?,
+        connectionType: ConnectionType = .unknown, status: Int, attempts: Int, at: WallTime, detail: [UInt8]
     ) {
         self.destination = destination
         self.log = log
         self.id = id
         self.event = event
         self.acceptedAt = acceptedAt
+        self.connectionType = connectionType
         self.status = status
         self.attempts = attempts
         self.at = at
@@ -68,7 +74,8 @@ package struct DeadLetter: Sendable, Equatable {
         bytes.appendLittleEndian(id.sequence)
         bytes.appendLittleEndian(acceptedAt?.milliseconds ?? RecordLayout.noWallTime)
         bytes.appendLittleEndian(at.milliseconds)
-        bytes.appendLittleEndian(UInt32(clamping: status))
+        bytes.appendLittleEndian(UInt16(clamping: status))
+        bytes += [connectionType.rawValue, 0]
         bytes.appendLittleEndian(UInt32(clamping: attempts))
         bytes.appendLittleEndian(UInt32(event.count))
         bytes.appendLittleEndian(UInt16(detail.count))
@@ -101,7 +108,8 @@ package struct DeadLetter: Sendable, Equatable {
                 epoch: bytes.loadLittleEndian(at: 8, as: UInt64.self),
                 sequence: bytes.loadLittleEndian(at: 16, as: UInt64.self)),
             event: parts[2], acceptedAt: RecordLayout.wallTime(wall),
-            status: half(40), attempts: half(44),
+            connectionType: ConnectionType(rawValue: bytes[42]) ?? .unknown,
+            status: Int(bytes.loadLittleEndian(at: 40, as: UInt16.self)), attempts: half(44),
             at: WallTime(milliseconds: bytes.loadLittleEndian(at: 32, as: Int64.self)), detail: parts[3])
     }
 }

@@ -127,7 +127,7 @@ extension DeadLetterStore {
             folders.insert(Self.folder)
             for destination in names {
                 let path = Self.folder + "/" + destination
-                guard LogName.isCategory(destination), (try? storage.status(of: path))?.kind == .directory else {
+                guard destination.isShortName, (try? storage.status(of: path))?.kind == .directory else {
                     report.strays.append(path)
                     continue
                 }

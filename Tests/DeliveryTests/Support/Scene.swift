@@ -93,6 +93,16 @@ struct Scene {
             userAgent: "uplinkd/test", bodyAllowanceBytes: allowance, seed: seed)
     }
 
+    /// Reachable, with nothing queued.
+    static func online(_ change: (inout DestinationSettings) throws -> Void = { _ in }) throws -> Scene {
+        var scene = Scene(try settings(change))
+        scene.tell(.checkDue)
+        scene.answer(200)
+        scene.becomeReachable()
+        #expect(scene.flights.isEmpty && scene.checksEnded == 1 && scene.proofs == 1)
+        return scene
+    }
+
     // MARK: Levers
 
     mutating func tell(_ event: DeliveryEvent) {
@@ -176,7 +186,7 @@ struct Scene {
         while !letterReads.isEmpty {
             let id = letterReads.removeFirst()
             let next = retried.first { one in !resolved.contains { $0 == one } }
-            tell(.letter(read: id, next.map { .letter(letter($0.log, $0.sequence)) } ?? .none))
+            tell(.letter(read: id, next.map { .letter(letter($0.log, $0.sequence), attempts: tries(of: $0)) } ?? .none))
         }
         while !burials.isEmpty {
             let burial = burials.removeFirst()
@@ -211,12 +221,16 @@ struct Scene {
             contexts: Array(contexts[Int(from) - 1..<Int(last)]), disposed: disposed)
     }
 
+    private func tries(of letter: (log: LogName, sequence: UInt64)) -> Int {
+        letters.last { ($0.log, $0.sequence) == letter }?.refusal.attempts ?? 0
+    }
+
     private func letter(_ log: LogName, _ sequence: UInt64) -> Chunk {
         let event = Array("{\"lane\":\"\(log.text)\",\"number\":\(sequence)}".utf8)
         let record = Chunk.Record(sequence: sequence, range: 0..<event.count, acceptedAt: nil, context: 0)
         return Chunk(
             log: log, epoch: 0xE, sequences: sequence...sequence, bytes: event, records: [record],
-            contexts: [.closed(.destination, of: "main")])
+            contexts: [AcceptContext(connectionType: .ethernet, destinations: [("main", .destination)])])
     }
 
     private mutating func take(_ effect: DeliveryEffect) {
