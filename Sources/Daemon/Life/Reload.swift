@@ -64,6 +64,8 @@ extension LoopThread {
         perform(coordinator.replaceUnits(maker.units, at: loop.now))
         for unit in paused { tell(.pause(destination: unit.name, until: unit.delivery.pausedUntil)) }
         perform(coordinator.use(reachability: ReachabilitySettings(loaded), at: loop.now))
+        network.rules = LinkTypeRule.rules(of: loaded)
+        tell(.networkChanged)
         tell(.reloaded)
         tellOfRemoved()
         log.log(.reloaded(changes: changes.map { "\($0)" }))

@@ -24,7 +24,8 @@ final class NetworkWatch: ReadyHandler {
     private var hasComplained = false
     /// Questions in a row that got no answer.
     private var failures = 0
-    private let rules: [LinkTypeRule]
+    /// The owner's word on the types of links.
+    var rules: [LinkTypeRule]
 
     init(on loop: EventLoop, log: LogThread, rules: [LinkTypeRule]) {
         self.loop = loop
