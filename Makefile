@@ -92,6 +92,7 @@ nightly: export UPLINKD_BACKLOG_MB ?= 4096
 nightly: export UPLINKD_EXPORT_MB ?= 4000
 nightly: export UPLINKD_UNPLUGGED_SECONDS ?= 60
 nightly: export UPLINKD_STARTS ?= 100
+nightly: export UPLINKD_OUTAGES ?= 500
 nightly: test test-trixie simulate planted fuzz bench
 
 # The package under the systemd of Debian 13.

@@ -1,12 +1,16 @@
 """Two namespaces with IPv4 and IPv6, the daemon in one and its collector in the other, and what happens to them."""
+import ctypes
+import errno
 import fcntl
 import os
+import platform
 import re
 import select
 import shutil
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -51,10 +55,10 @@ class NetBox:
     """The daemon and its collector, and a count of what was posted.
 
     `family` says at which address the collector is; `url`, another; `options` and `sections` are those of its
-    configuration; `hosts` are lines of the daemon's own /etc/hosts.
+    configuration; `hosts` are lines of the daemon's own /etc/hosts; `wrap` is what it is started under.
     """
 
-    def __init__(self, family=4, url=None, options="", sections=SECTIONS, hosts=""):
+    def __init__(self, family=4, url=None, options="", sections=SECTIONS, hosts="", wrap=()):
         self.network = DualPair()
         self.home = tempfile.mkdtemp(prefix="upl-", dir=os.environ.get("UPLINKD_TEST_DIR", "/var/tmp"))
         self.family = family
@@ -67,7 +71,7 @@ class NetBox:
         self.open_collector()
         host = COLLECTOR[family] if family == 4 else f"[{COLLECTOR[family]}]"
         self.daemon = Daemon(self.home, url=url or f"http://{host}:8080/collect", options=OPTIONS + options,
-                             sections=sections, wrap=self.network.wrap())
+                             sections=sections, wrap=[*self.network.wrap(), *wrap])
 
     def close(self):
         for end in reversed(self.ends):
@@ -182,3 +186,25 @@ class Tunnel(threading.Thread):
         self.join()
         for fd in [*self.ends, *self.wake]:
             os.close(fd)
+
+
+def without_netlink():
+    """A wrapper under which the kernel says that there are no sockets of AF_NETLINK, as a sandbox does."""
+    return [sys.executable, os.path.abspath(__file__)]
+
+
+def forbid_netlink():
+    """A filter of seccomp(2): socket(2) fails with EAFNOSUPPORT where its first argument is AF_NETLINK."""
+    number = {"x86_64": 41, "aarch64": 198}[platform.machine()]
+    steps = [(0x20, 0, 0, 0), (0x15, 0, 3, number), (0x20, 0, 0, 16), (0x15, 0, 1, socket.AF_NETLINK),
+             (0x06, 0, 0, 0x00050000 | errno.EAFNOSUPPORT), (0x06, 0, 0, 0x7FFF0000)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in steps))
+    program = ctypes.create_string_buffer(struct.pack("@HxxxxxxP", len(steps), ctypes.addressof(code)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):  # PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+if __name__ == "__main__":
+    forbid_netlink()
+    os.execv(sys.argv[1], sys.argv[1:])

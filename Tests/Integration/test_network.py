@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness import collector_in, Script, until
+from harness import collector_in, request, Script, until
 
 COLLECTOR = "198.51.100.10"
 OPTIONS = "PlainHTTP=yes\nExpectHeader=X-Collector: uplink\nRetryMin=1s"
@@ -124,3 +124,39 @@ def test_no_check_while_reachable(box):
     requests = len(collector.requests)
     time.sleep(6)
     assert len(collector.requests) == requests, "a check was sent while reachable"
+
+
+def test_a_network_of_a_type_that_is_not_allowed(box):
+    """Only `urgent` may leave by cellular; the rest goes once the link is said to be Wi-Fi, by a reload."""
+    daemon, collector = box.daemon, box.collector
+    box.network.route()
+    options = OPTIONS + "\nFlushSpread=0\nNetworkTypes=wifi urgent:wifi,cellular"
+    daemon.write_configuration(options, "[Reachability]\nInterfaceType=v0:cellular")
+    daemon.start()
+    until(lambda: daemon.state() == "reachable", 10, "a check is made by any network")
+    daemon.post_numbers(range(20))
+    daemon.post([{"n": number} for number in range(20, 25)], lane="urgent")
+    until(lambda: len(collector.taken) == 5, 5, "what is urgent arrives")
+    time.sleep(1)
+    assert collector.numbers() == list(range(20, 25))
+    assert not any("was_queued" in event for event in collector.taken)
+    daemon.write_configuration(options, "[Reachability]\nInterfaceType=v0:wifi")
+    assert request(daemon.control, "POST", "/v1/reload")[0] == 200
+    until(lambda: len(collector.taken) == 25, 5, f"the rest arrives\n{daemon.read_log()}")
+    assert collector.numbers()[5:] == list(range(20))
+    assert_queued(collector.taken[5:], "policy")
+    assert all(event["network_connection_type"] == "cellular" for event in collector.taken)
+
+
+def test_no_network_type_is_allowed(box):
+    daemon = box.daemon
+    box.network.route()
+    daemon.write_configuration(OPTIONS + "\nNetworkTypes=wifi", "[Reachability]\nInterfaceType=v*:vpn")
+    daemon.start()
+    until(lambda: daemon.state() == "reachable", 10, "reachable")
+    assert daemon.destination()["reason"] == "policy"
+    daemon.post_numbers(range(5))
+    box.network.route(False)
+    until(lambda: daemon.state() == "no-path", 5, "no path")
+    assert daemon.destination()["reason"] == "no-route"
+    assert box.collector.posts() == []
