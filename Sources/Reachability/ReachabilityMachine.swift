@@ -19,6 +19,8 @@ package struct ReachabilityMachine: Sendable {
     /// The path that is used, or was before it was lost.
     package internal(set) var candidate: Candidate?
 
+    package internal(set) var statistics = ReachabilityStatistics()
+
     var schedule: CheckSchedule
     /// True where the last verdict allows sending to a known address.
     var pathIsThere = false
@@ -27,6 +29,8 @@ package struct ReachabilityMachine: Sendable {
     /// A look is under way at whose end a check is due.
     var checkIsDue = false
     var checkBegan: Instant?
+    /// What came of the check in flight, as far as is known.
+    var checkResult: ReachabilityStatistics.CheckResult?
     /// The check in flight says nothing of the path as it is now.
     var checkIsStale = false
     var lossDeadline: Instant?
@@ -105,7 +109,10 @@ package struct ReachabilityMachine: Sendable {
         guard new != old || newReason != reason else { return }
         state = new
         reason = newReason
-        if new != old { since = now }
+        if new != old {
+            statistics.spans[old, default: .zero] += now - since
+            since = now
+        }
         if old == .reachable, new != .reachable {
             outageBegan = now
             outageCause = .destination
@@ -124,6 +131,7 @@ package struct ReachabilityMachine: Sendable {
             return
         }
         checkBegan = now
+        checkResult = nil
         effects.append(.check)
     }
 }

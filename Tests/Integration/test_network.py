@@ -160,3 +160,22 @@ def test_no_network_type_is_allowed(box):
     until(lambda: daemon.state() == "no-path", 5, "no path")
     assert daemon.destination()["reason"] == "no-route"
     assert box.collector.posts() == []
+
+
+def test_what_is_counted(box):
+    daemon = box.daemon
+    daemon.start()
+    until(lambda: daemon.state() == "no-path", 5, "no path")
+    box.network.route()
+    until(lambda: daemon.state() == "reachable", 5, "reachable")
+    box.network.peer_link(False)
+    until(lambda: daemon.state() == "no-path", 6, "no path")
+    lines = request(daemon.control, "GET", "/metrics")[2].decode().splitlines()
+    values = {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if not line.startswith("#")}
+    assert values['uplink_netlink_messages_total{group="ipv4-route"}'] >= 1
+    assert values['uplink_netlink_messages_total{group="link"}'] >= 1
+    assert values["uplink_netlink_overruns_total"] == 0 and values["uplink_path_evaluations_total"] >= 3
+    assert values['uplink_checks_total{destination="main",result="answered"}'] == 1
+    spans = {state: values[f'uplink_destination_state_seconds_total{{destination="main",state="{state}"}}']
+             for state in ("no-path", "reachable", "portal")}
+    assert spans["reachable"] > 1 and spans["no-path"] > 0 and spans["portal"] == 0, spans

@@ -16,6 +16,13 @@ final class NetworkWatch: ReadyHandler {
     /// Called when links, addresses, routes or rules may have changed.
     var changed: () -> Void = {}
 
+    /// What the kernel announced since the start, by its group.
+    private(set) var messages: [MulticastGroup: UInt64] = [:]
+    /// How often announcements were lost.
+    private(set) var overruns: UInt64 = 0
+    /// How often it was asked for the way to a destination.
+    private(set) var evaluations: UInt64 = 0
+
     private let loop: EventLoop
     private let log: LogThread
     private let multicast = MulticastSocket()
@@ -36,12 +43,15 @@ final class NetworkWatch: ReadyHandler {
 
     func ready(_ readiness: Readiness, registration: EventLoop.Registration) {
         let changes = multicast.drain()
+        messages.merge(changes.messages.mapValues(UInt64.init), uniquingKeysWith: +)
+        overruns += UInt64(changes.overruns)
         if changes.failure != nil { reopenLater() }
         if changes.isDirty { changed() }
     }
 
     /// What the kernel says of the way to these addresses; nil where it did not answer, and is asked again soon.
     func verdict(to addresses: [IPAddress]) -> PathVerdict? {
+        evaluations += 1
         guard let query = query ?? openQuery() else { return .unobserved }
         do throws(NetlinkError) {
             let verdict = try PathVerdict(to: addresses, asking: query, rules: rules)
