@@ -409,7 +409,7 @@ TUNNELS = [
 
 # The kernel says nothing: only what the destination answers tells.
 SILENCE = [
-    Row("22 the gateway loses its address", options=beat(2), before=(default(),), steps=(
+    Row("22 the gateway loses its address", options={**beat(2), "options": "ConnectTimeout=5s\n"}, before=(default(),), steps=(
         ((), reachable()), ((f"out addr del {OUTER[4]}/24 dev v1", "in neigh flush dev v0", lambda box: box.post(1)),
                             unreachable("no-route", within=15)),
         ((f"out addr add {OUTER[4]}/24 dev v1",), reachable(within=10)))),
@@ -512,16 +512,15 @@ def play(row):
 
 def look(box, see, what):
     """Sees it, posts two events, and where they can arrive waits for them."""
-    def is_so():
-        return box.seen() == (see.state, see.reason, see.type)
-
-    until(is_so, see.within, lambda: f"{what}: {see}\n{box.seen()}\n{box.daemon.read_log()}")
+    wanted = (see.state, see.reason, see.type)
+    until(lambda: box.seen() == wanted, see.within, lambda: f"{what}: {see}\n{box.seen()}\n{box.daemon.read_log()}")
     box.post()
     if see.state == "reachable":
         until(lambda: box.posted - 1 in box.collector.numbers(), SOON, lambda: f"{what}\n{box.daemon.read_log()}")
     end = time.monotonic() + see.steady
     while time.monotonic() < end:
-        assert is_so(), f"{what}: {see} for {see.steady} s\n{box.seen()}\n{box.daemon.read_log()}"
+        seen = box.seen()
+        assert seen == wanted, f"{what}: {see}\n{seen}\n{box.daemon.read_log()}"
         time.sleep(0.05)
 
 
