@@ -114,7 +114,7 @@ final class LoopThread {
         self.reports = reports
         tokens = try Mailbox<FreshToken>()
         resolver = Resolver { reports.post($0) }
-        sleep = SleepDetector(boot: loop.now, monotonicNanoseconds: Clock.monotonicNanoseconds)
+        sleep = SleepDetector(boot: Clock.now, monotonicNanoseconds: Clock.monotonicNanoseconds)
         outcome = { [weak self] request, result in self?.tell(.answered(request: request, result)) }
         network.changed = { [weak self] in self?.tell(.networkChanged) }
         applyCredentials()
@@ -231,7 +231,8 @@ final class LoopThread {
             log.log(.loopStalled(loop.longestTurn))
             loop.resetLongestTurn()
         }
-        if sleep.slept(boot: loop.now, monotonicNanoseconds: Clock.monotonicNanoseconds) { tell(.resumed) }
+        // Not the turn's own time: after a long turn the other clock would seem to have stood still.
+        if sleep.slept(boot: Clock.now, monotonicNanoseconds: Clock.monotonicNanoseconds) { tell(.resumed) }
         perform(coordinator.endTurn(at: loop.now))
         if isStopping { proceedStopping() }
         sendStatus()
