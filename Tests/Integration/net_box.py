@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 
-from harness import Daemon, NetworkPair, Script, collector_in, enter, run, until
+from harness import Daemon, NetworkPair, Script, collector_in, enter, request, run
 
 COLLECTOR = {4: "198.51.100.10", 6: "2001:db8:1::10"}
 # Neighbours on the link between the two, `inner` and `outer`.
@@ -116,10 +116,11 @@ class NetBox:
         main = status["destinations"][0]
         return main["state"], main["reason"], status["network"]["connection_type"]
 
-    def changes(self):
-        """The states that were announced, from the first."""
-        with open(self.daemon.log, errors="replace") as file:
-            return re.findall(r"main is ([a-z-]+)", file.read())
+    def checks(self):
+        """How many checks there were, by what came of them."""
+        text = request(self.daemon.control, "GET", "/metrics")[2].decode()
+        return {result: int(count) for result, count in
+                re.findall(r'^uplink_checks_total{destination="main",result="([a-z]+)"} ([0-9]+)$', text, re.M)}
 
 
 def in_namespace(name, work):
