@@ -52,6 +52,9 @@ package struct ReachabilityMachine: Sendable {
         schedule = CheckSchedule(interval: settings.checkInterval, seed: seed, now: now)
     }
 
+    /// True while a check is in flight.
+    package var isChecking: Bool { checkBegan != nil }
+
     /// When `timer` must be handled next.
     package var deadline: Instant? { [schedule.next, lossDeadline, expiry].compactMap { $0 }.min() }
 

@@ -1,10 +1,12 @@
 """The main job in two namespaces joined by veth: what comes when the network goes and comes (run as root)."""
+import json
 import os
+import subprocess
 import time
 
 import pytest
 
-from harness import collector_in, request, Script, until
+from harness import UPLINKCTL, collector_in, request, Script, until
 
 COLLECTOR = "198.51.100.10"
 OPTIONS = "PlainHTTP=yes\nExpectHeader=X-Collector: uplink\nRetryMin=1s"
@@ -179,3 +181,34 @@ def test_what_is_counted(box):
     spans = {state: values[f'uplink_destination_state_seconds_total{{destination="main",state="{state}"}}']
              for state in ("no-path", "reachable", "portal")}
     assert spans["reachable"] > 1 and spans["no-path"] > 0 and spans["portal"] == 0, spans
+
+
+def test_each_change_with_its_cause(box):
+    """What `uplinkctl monitor` prints while the path comes and goes."""
+    daemon = box.daemon
+    daemon.start()
+    until(lambda: daemon.state() == "no-path", 5, "no path")
+    with subprocess.Popen([UPLINKCTL, "--socket", daemon.control, "--json", "monitor"], stdout=subprocess.PIPE) as tool:
+        until(lambda: any("socket" in os.readlink(f"/proc/{tool.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{tool.pid}/fd")),
+              5, "it is connected")
+        time.sleep(0.3)
+        box.network.route()
+        until(lambda: daemon.state() == "reachable", 5, "reachable")
+        box.network.route(False)
+        until(lambda: daemon.state() == "no-path", 5, "no path")
+        box.collector.script = Script(status=401, headers={"X-Collector": "uplink"})
+        daemon.post_numbers([1])
+        box.network.route()
+        until(lambda: "held" in daemon.destination()["flags"], 5, "held")
+        assert request(daemon.control, "POST", "/v1/reload")[0] == 200
+        assert daemon.stop() == 0
+        assert tool.wait(5) == 0
+        lines = [json.loads(line) for line in tool.stdout]
+    states = [(each["from"], each["to"], each["cause"]) for each in lines if each["kind"] == "state"]
+    assert states[:4] == [
+        ("no-path", "verifying", "kernel ipv4-route"), ("verifying", "reachable", "check"),
+        ("reachable", "no-path", "kernel ipv4-route"), ("no-path", "verifying", "kernel ipv4-route")], lines
+    assert [each["to"] for each in lines if each["kind"] == "network"] == ["ethernet", "none", "ethernet"]
+    assert [each["to"] for each in lines if each["kind"] == "gate"][:2] == ["open", "connectivity"], lines
+    assert ("held", "unauthorized") in [(each["to"], each["reason"]) for each in lines if each["kind"] == "delivery"]
+    assert [each["detail"] for each in lines if each["kind"] == "configuration"] == ["nothing changed"]

@@ -13,8 +13,8 @@ final class NetworkWatch: ReadyHandler {
     /// So many questions in a row without an answer mean that netlink cannot be had.
     private static let patience = 5
 
-    /// Called when links, addresses, routes or rules may have changed.
-    var changed: () -> Void = {}
+    /// Called with what announced it when links, addresses, routes or rules may have changed.
+    var changed: (String) -> Void = { _ in }
 
     /// What the kernel announced since the start, by its group.
     private(set) var messages: [MulticastGroup: UInt64] = [:]
@@ -46,7 +46,9 @@ final class NetworkWatch: ReadyHandler {
         messages.merge(changes.messages.mapValues(UInt64.init), uniquingKeysWith: +)
         overruns += UInt64(changes.overruns)
         if changes.failure != nil { reopenLater() }
-        if changes.isDirty { changed() }
+        guard changes.isDirty else { return }
+        let groups = changes.messages.keys.map(\.rawValue).sorted() + (changes.overruns > 0 ? ["overrun"] : [])
+        changed((["kernel"] + groups).joined(separator: " "))
     }
 
     /// What the kernel says of the way to these addresses; nil where it did not answer, and is asked again soon.
@@ -64,7 +66,7 @@ final class NetworkWatch: ReadyHandler {
                 complain("\(error)")
                 return .unobserved
             }
-            changed()
+            changed("kernel")
             return nil
         }
     }
@@ -85,7 +87,7 @@ final class NetworkWatch: ReadyHandler {
         registration = nil
         loop.schedule(at: loop.now + multicast.reopenDelay) { [weak self] in
             self?.open()
-            self?.changed()
+            self?.changed("kernel")
         }
     }
 
