@@ -116,11 +116,15 @@ class NetBox:
         main = status["destinations"][0]
         return main["state"], main["reason"], status["network"]["connection_type"]
 
+    def metric(self, series):
+        """The value of one."""
+        text = request(self.daemon.control, "GET", "/metrics")[2].decode()
+        return float(re.search(f"^{re.escape(series)} (.*)$", text, re.M)[1])
+
     def checks(self):
         """How many checks there were, by what came of them."""
-        text = request(self.daemon.control, "GET", "/metrics")[2].decode()
-        return {result: int(count) for result, count in
-                re.findall(r'^uplink_checks_total{destination="main",result="([a-z]+)"} ([0-9]+)$', text, re.M)}
+        series = 'uplink_checks_total{destination="main",result="%s"}'
+        return {result: self.metric(series % result) for result in ("answered", "failed", "portal", "abandoned")}
 
 
 def in_namespace(name, work):

@@ -195,6 +195,11 @@ def impostor(box):
     box.ends.append(lambda: (server.shutdown(socket.SHUT_RDWR), server.close()))
 
 
+def has_overrun(box):
+    """More was announced than the buffer holds."""
+    assert box.metric("uplink_netlink_overruns_total") > 0
+
+
 def is_kept(box):
     """The connection in use is still the first."""
     assert box.collector.connections == 1
@@ -361,7 +366,8 @@ ROUTES = [
     Row("IPv4 by a gateway of IPv6", before=(*NEAR, "in -4 route add default via inet6 fe80::1 dev v0"), steps=(
         ((), reachable()), ((no_default(),), no_path())), ends="queued"),
     Row("25-26 a storm while the daemon stands still", before=(default(),), steps=(
-        ((), reachable()), ((freeze, route_storm, no_default(), thaw), no_path()), ((default(),), reachable()))),
+        ((), reachable()), ((freeze, route_storm, no_default(), thaw), no_path()),
+        ((has_overrun, default()), reachable()), ((no_default(),), no_path()), ((default(),), reachable()))),
     Row("25 a storm while the daemon looks on", before=(default(),), steps=(
         ((), reachable()), ((route_storm,), reachable(steady=1)), ((no_change, is_kept), reachable()))),
     Row("no path, no packet", ends="queued", options=beat(1), steps=(
