@@ -327,6 +327,9 @@ ROUTES = [
         ((), no_path()), ((default(),), reachable()),
         (("in route replace default via 10.203.0.3 dev v0", wait(1)), reachable()),
         ((is_another, no_default()), no_path()), ((default(),), reachable()))),
+    Row("a path that is gone for a moment", before=(default(),), steps=(
+        ((), reachable()), ((no_default(), wait(0.4), default()), reachable(steady=1)),
+        ((no_change, is_kept), reachable()))),
     Row("9 IPv6 only", family=6, before=("in -4 addr flush dev v0",), steps=(
         ((), no_path()), ((default(6),), reachable()), ((no_default(6),), no_path()), ((default(6),), reachable()))),
     Row("10 a better default without carrier", before=(
