@@ -100,36 +100,49 @@ class Posting(threading.Thread):
 @dataclasses.dataclass
 class Outage:
     kind: Kind
-    begin: float
-    cure: float
     # From the cure to the first request.
     span: float
 
 
-def suffer(box, kind, length):
+class Ways:
+    """Takes the way to the collector away and gives it back, and remembers when there was none."""
+
+    def __init__(self, box):
+        self.box = box
+        self.gaps = []
+        self.since = time.monotonic()
+
+    def take(self, commands):
+        self.since = time.monotonic()
+        for command in commands:
+            self.box.do(command)
+
+    def give(self, commands):
+        for command in commands:
+            self.box.do(command)
+        self.gaps.append((self.since, time.monotonic()))
+
+    def was_lost(self, at):
+        """True where an answer to what came then may have been lost."""
+        return any(begin - MARGIN <= at <= end + MARGIN for begin, end in self.gaps)
+
+
+def suffer(box, kind, length, ways):
     """One outage, from a way that is used to one that is used again."""
-    for command in kind.route:
-        box.do(command)
+    ways.give(kind.route)
     arrived = len(box.collector.taken)
     until(lambda: len(box.collector.taken) > arrived, UNANNOUNCED + 5, lambda: f"{kind.name}: {box.explain()}")
-    begin = time.monotonic()
-    for command in kind.cut:
-        box.do(command)
+    ways.take(kind.cut)
     time.sleep(length)
-    before = time.monotonic()
-    for command in kind.cure:
-        box.do(command)
+    before = len(box.collector.requests)
+    ways.give(kind.cure)
     cure = time.monotonic()
-
-    def first():
-        with box.collector.lock:
-            return next((each[0] for each in reversed(box.collector.requests) if each[0] >= before), None)
-
-    came = until(first, UNANNOUNCED + 20, lambda: f"{kind.name} of {length:.2f} s: {box.explain()}")
+    until(lambda: len(box.collector.requests) > before, UNANNOUNCED + 20,
+          lambda: f"{kind.name} of {length:.2f} s: {box.explain()}")
+    came = box.collector.requests[before][0]
     until(lambda: box.daemon.state() == "reachable", 10, box.explain)
-    for command in kind.undo:
-        box.do(command)
-    return Outage(kind, begin, cure, max(0, came - cure))
+    ways.take(kind.undo)
+    return Outage(kind, max(0, came - cure))
 
 
 def run(seed, count):
@@ -145,8 +158,9 @@ def run(seed, count):
         pid = box.daemon.pid()
         posting = Posting(box)
         posting.start()
-        outages = [suffer(box, kind, chance.choice((0.1, 0.5, 2, 4)) * chance.uniform(0.5, 1)) for kind in kinds]
-        box.do(DEFAULT)
+        ways = Ways(box)
+        outages = [suffer(box, kind, chance.choice((0.1, 0.5, 2, 4)) * chance.uniform(0.5, 1), ways) for kind in kinds]
+        ways.give([DEFAULT])
         posting.enough.set()
         posting.join()
         wanted = list(range(posting.count))
@@ -154,12 +168,12 @@ def run(seed, count):
         until(lambda: box.daemon.assert_ledger()["delivered"] == len(wanted), 10, box.explain)
         assert box.daemon.pid() == pid and box.daemon.read_log().count("starts with") <= 1
         assert box.daemon.destination()["ledger"]["dead"] == 0
-        return outages, judge(box.collector, wanted, outages, seed)
+        return outages, judge(box.collector, wanted, ways, seed)
     finally:
         box.close()
 
 
-def judge(collector, wanted, outages, seed):
+def judge(collector, wanted, ways, seed):
     """Each event came, in order; how many came again, each as its answer was lost in an outage."""
     taken = {id(event) for event in collector.taken}
     seen, again = {}, 0
@@ -170,8 +184,8 @@ def judge(collector, wanted, outages, seed):
             number = event["n"]
             if number in seen:
                 again += 1
-                assert any(each.begin - MARGIN <= seen[number] <= each.cure + MARGIN for each in outages), \
-                    f"seed {seed}: {number} came at {seen[number]:.2f} and again at {at:.2f}, without an outage"
+                assert ways.was_lost(seen[number]), \
+                    f"seed {seed}: {number} came at {seen[number]:.2f} and at {at:.2f}, without an outage\n{ways.gaps}"
             else:
                 assert number == len(seen), f"seed {seed}: {number} came before {len(seen)}"
             seen[number] = at
