@@ -16,6 +16,7 @@ import threading
 import time
 
 from harness import Daemon, NetworkPair, Script, collector_in, enter, request, run
+from name_server import use_name_server
 
 COLLECTOR = {4: "198.51.100.10", 6: "2001:db8:1::10"}
 # Neighbours on the link between the two, `inner` and `outer`.
@@ -26,6 +27,8 @@ HEADER = {"X-Collector": "uplink"}
 SECTIONS = "[Reachability]\nCheckInterval=60s\n"
 OPTIONS = "PlainHTTP=yes\nExpectHeader=X-Collector: uplink\nFlushSpread=0\nRetryMin=200ms\nRetryMax=1s\n"
 OPTIONS += "ConnectTimeout=2s\nTimeout=5s\n"
+# What a lookup takes where nobody answers.
+SHORT = "options timeout:1 attempts:1\n"
 
 
 class DualPair(NetworkPair):
@@ -67,6 +70,7 @@ class NetBox:
         os.makedirs(f"/etc/netns/{self.network.inner}")
         self.hosts = f"/etc/netns/{self.network.inner}/hosts"
         self.add_hosts("127.0.0.1 localhost\n" + hosts)
+        use_name_server(self.network, OUTER[4], SHORT)
         self.collector = None
         self.open_collector()
         host = COLLECTOR[family] if family == 4 else f"[{COLLECTOR[family]}]"
@@ -82,10 +86,11 @@ class NetBox:
         self.network.close()
         shutil.rmtree(self.home, ignore_errors=True)
 
-    def open_collector(self):
-        """A new one at the same address, which goes on where the last one ended."""
+    def open_collector(self, address=None):
+        """A new one, at the same address unless another is given, which goes on where the last one ended."""
         taken = self.collector.taken if self.collector else []
-        self.collector = collector_in(self.network.outer, COLLECTOR[self.family], script=Script(headers=HEADER))
+        self.collector = collector_in(self.network.outer, address or COLLECTOR[self.family],
+                                      script=Script(headers=HEADER))
         self.collector.taken[:0] = taken
 
     def add_hosts(self, lines):

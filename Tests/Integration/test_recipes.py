@@ -20,7 +20,9 @@ import time
 import pytest
 
 from harness import Script, until
-from net_box import COLLECTOR, HEADER, INNER, NetBox, OUTER, Tunnel, in_namespace, send_advertisement, without_netlink
+from net_box import (COLLECTOR, HEADER, INNER, NetBox, OUTER, SHORT, Tunnel, in_namespace, send_advertisement,
+                     without_netlink)
+from name_server import NameServer, use_name_server
 from peers import make_identity
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
@@ -418,7 +420,8 @@ TUNNELS = [
 
 # The kernel says nothing: only what the destination answers tells.
 SILENCE = [
-    Row("22 the gateway loses its address", options={**beat(2), "options": "ConnectTimeout=5s\n"}, before=(default(),), steps=(
+    Row("22 the gateway loses its address", options={**beat(2), "options": "ConnectTimeout=5s\n"},
+        before=(default(),), steps=(
         ((), reachable()), ((f"out addr del {OUTER[4]}/24 dev v1", "in neigh flush dev v0", lambda box: box.post(1)),
                             unreachable("no-route", within=15)),
         ((f"out addr add {OUTER[4]}/24 dev v1",), reachable(within=10)))),
@@ -486,7 +489,47 @@ BLIND = [
         ((default(),), reachable("unknown", within=10)), ((said_once,), reachable("unknown")))),
 ]
 
-ROWS = BLIND + LINKS + ADDRESSES + ROUTES + TUNNELS + SILENCE + BOTH
+
+def answering(address):
+    """A name server on the way answers so from now on: an address, "" for none, None for silence."""
+    def do(box):
+        box.name_server = getattr(box, "name_server", None) or NameServer(box.network)
+        box.name_server.answers = address
+    return do
+
+
+def asking(address):
+    """The daemon's resolv.conf is another."""
+    return lambda box: use_name_server(box.network, address, SHORT)
+
+
+def moves(box):
+    """The collector goes to another address."""
+    box.do("out addr add 198.51.100.11/32 dev lo")
+    box.do("out addr del 198.51.100.10/32 dev lo")
+    box.open_collector("198.51.100.11")
+
+
+NAMES = {**beat(2), "url": NAMED["url"]}
+DNS = [
+    Row("a name server that is silent, then answers", options=NAMES, before=(default(), answering(None)), steps=(
+        ((), unreachable("dns", within=15)), ((answering(COLLECTOR[4]),), reachable(within=20)))),
+    Row("a name that nobody has, then one has it", options=NAMES, before=(default(), answering("")), steps=(
+        ((), unreachable("dns", within=15)), ((answering(COLLECTOR[4]),), reachable(within=15)))),
+    Row("a name server that fails while reachable", options=NAMES, before=(default(), answering(COLLECTOR[4])), steps=(
+        ((), reachable(within=10)), ((answering(""), no_default()), no_path()),
+        ((default(),), reachable(within=10)))),
+    Row("an answer that changes", options=NAMES, before=(default(), answering(COLLECTOR[4])), steps=(
+        ((), reachable(within=10)),
+        ((answering("198.51.100.11"), moves, lambda box: box.post(1), wait(1)), reachable(within=30)))),
+    Row("resolv.conf is replaced while running", options=NAMES, before=(
+        default(), answering(COLLECTOR[4]), asking("10.203.0.77")), steps=(
+        ((), unreachable("dns", within=15)), ((asking(OUTER[4]),), reachable(within=20)))),
+    Row("no way but to the name server", options=NAMES, before=(answering(COLLECTOR[4]),), steps=(
+        ((), no_path()), ((default(),), reachable(within=10)))),
+]
+
+ROWS = DNS + BLIND + LINKS + ADDRESSES + ROUTES + TUNNELS + SILENCE + BOTH
 
 
 def is_possible(kind, network):
@@ -526,7 +569,7 @@ def look(box, see, what):
     until(lambda: box.seen() == wanted, see.within, lambda: f"{what}: {see}\n{box.seen()}\n{box.daemon.read_log()}")
     box.post()
     if see.state == "reachable":
-        until(lambda: box.posted - 1 in box.collector.numbers(), SOON, lambda: f"{what}\n{box.daemon.read_log()}")
+        until(lambda: box.posted - 1 in box.collector.numbers(), see.within, lambda: f"{what}\n{box.daemon.read_log()}")
     end = time.monotonic() + see.steady
     while time.monotonic() < end:
         seen = box.seen()
