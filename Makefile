@@ -94,6 +94,7 @@ nightly: export UPLINKD_UNPLUGGED_SECONDS ?= 60
 nightly: export UPLINKD_STARTS ?= 100
 nightly: export UPLINKD_EVERY_STATUS ?= 1
 nightly: export UPLINKD_DEAD_SECONDS ?= 600
+nightly: export UPLINKD_OUTAGES ?= 500
 nightly: test test-trixie simulate planted fuzz bench
 
 # The package under the systemd of Debian 13.

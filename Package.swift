@@ -76,7 +76,8 @@ let package = Package(
             "Daemon",
             [
                 "Bytes", "Time", "JSON", "HTTP1", "Posix", "Reactor", "Resolver", "Netlink", "Reachability", "Gates",
-                "Queue", "Intake", "Delivery", "HTTPTransport", "Control", "Configuration", "SystemdService", "Version",
+                "Queue", "Intake", "Delivery", "HTTPTransport", "HTTPServer", "Control", "Configuration",
+                "SystemdService", "Version",
             ]),
         module("QueueSimulator", ["Bytes", "Time", "Posix", "Reachability", "Gates", "Queue"]),
         module(

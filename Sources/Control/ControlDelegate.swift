@@ -1,3 +1,5 @@
+package import HTTPServer
+
 /// What the control socket asks of the daemon; called on the loop's thread.
 package protocol ControlDelegate: AnyObject {
     /// Puts together all that is known now and calls `done` once, now or later, on the loop's thread.
@@ -10,6 +12,8 @@ package protocol ControlDelegate: AnyObject {
     func flush(destination: String) -> Bool
     /// Carries out an order and calls `done` once, now or later, on the loop's thread.
     func carryOut(_ order: OperatorOrder, _ done: @escaping (OperatorAnswer) -> Void)
+    /// Writes a line for each change to the stream that `begin` gives, while it is open; false where too many watch.
+    func watch(_ begin: () -> HTTPStream?) -> Bool
     /// Reads the configuration anew and calls `done` once, now or later, on the loop's thread.
     func reload(_ done: @escaping (ReloadVerdict) -> Void)
 }

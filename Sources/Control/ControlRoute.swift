@@ -5,6 +5,8 @@ internal import JSON
 /// What the control socket offers.
 enum ControlRoute: Equatable {
     case status
+    /// Each change as it comes.
+    case watch
     case metrics
     case live
     case ready
@@ -20,6 +22,7 @@ enum ControlRoute: Equatable {
     init?(path: String) {
         switch path {
         case "/v1/status": self = .status
+        case "/v1/watch": self = .watch
         case "/metrics": self = .metrics
         case "/livez": self = .live
         case "/readyz": self = .ready
@@ -45,6 +48,7 @@ enum ControlRoute: Equatable {
     var methods: [String] {
         switch self {
         case .status, .metrics, .live, .ready, .letters: ["GET", "HEAD"]
+        case .watch: ["GET"]
         case .reload, .flush, .order, .retry, .drop: ["POST"]
         }
     }
@@ -59,6 +63,10 @@ enum ControlRoute: Equatable {
         }
         switch route {
         case .status: delegate.status { exchange.answer(.json(200, $0.json)) }
+        case .watch:
+            guard delegate.watch({ exchange.answerStream(contentType: "application/x-ndjson") }) else {
+                return exchange.answer(tooManyWatch)
+            }
         case .metrics:
             delegate.status { report in
                 exchange.answer(
@@ -106,6 +114,10 @@ enum ControlRoute: Equatable {
     private static let notFound = ProblemDetails(
         status: 404, type: "not-found", title: "Not found", detail: "nothing is offered at this path"
     ).response()
+
+    private static let tooManyWatch = ProblemDetails(
+        status: 503, type: "too-many-watch", title: "Too many watch", detail: "end one of those that watch"
+    ).response(fields: [("Retry-After", "1")])
 
     private static let eventsElsewhere = ProblemDetails(
         status: 404, type: "not-found", title: "Not found",

@@ -11,8 +11,13 @@ final class HTTPConnection: StreamConnectionDelegate {
         case answering
         /// The answer waits for the peer; the next request waits for it.
         case draining
+        /// The answer has no end.
+        case streaming
         case closing
     }
+
+    /// The most that may wait for a client that is slow to take a stream.
+    private static let streamLimit = 262_144
 
     private let stream: StreamConnection
     private unowned let server: HTTPServer
@@ -36,11 +41,14 @@ final class HTTPConnection: StreamConnectionDelegate {
         wait(server.limits.idleTime)
     }
 
-    func received(on connection: StreamConnection) { serve() }
+    func received(on connection: StreamConnection) {
+        if state == .streaming { connection.consumeInput(connection.inputCount) }
+        serve()
+    }
 
     func inputEnded(on connection: StreamConnection) {
         isLastRequest = true
-        if state == .reading { close() }
+        if state == .reading || state == .streaming { close() }
     }
 
     func outputDrained(on connection: StreamConnection) {
@@ -57,7 +65,7 @@ final class HTTPConnection: StreamConnectionDelegate {
     /// Closes once the answer in hand is sent.
     func finish() {
         isLastRequest = true
-        if state == .reading { close() }
+        if state == .reading || state == .streaming { close() }
     }
 
     /// Closes one that idles, without a word.
@@ -105,9 +113,9 @@ final class HTTPConnection: StreamConnectionDelegate {
         stream.isReadingPaused = true
         wait(server.limits.answerTime)
         if !head.keepsAlive { isLastRequest = true }
-        let exchange = HTTPExchange(head: head, body: body) { [weak self] response in
-            self?.send(response, withoutBody: head.method == "HEAD")
-        }
+        let exchange = HTTPExchange(
+            head: head, body: body, begin: { [weak self] type in self?.beginStream(type) },
+            { [weak self] response in self?.send(response, withoutBody: head.method == "HEAD") })
         self.exchange = exchange
         server.handle(exchange)
     }
@@ -122,6 +130,28 @@ final class HTTPConnection: StreamConnectionDelegate {
         state = .draining
         wait(server.limits.drainTime)
         if stream.outputCount == 0 { proceed() }
+    }
+
+    var isStreaming: Bool { state == .streaming }
+
+    private func beginStream(_ contentType: String) -> HTTPStream? {
+        guard state == .answering else { return nil }
+        exchange = nil
+        cancelTimer()
+        state = .streaming
+        var bytes: [UInt8] = []
+        ResponseWriter.appendHead(
+            status: 200, contentType: contentType, framing: .untilClose, keepsAlive: false, to: &bytes)
+        stream.write(bytes)
+        // What it sends from now on means nothing, but its end does.
+        stream.isReadingPaused = false
+        return HTTPStream(self)
+    }
+
+    func stream(_ bytes: [UInt8]) {
+        guard state == .streaming else { return }
+        guard stream.outputCount + bytes.count <= Self.streamLimit else { return stream.close() }
+        stream.write(bytes)
     }
 
     /// Goes on to the next request.
@@ -174,7 +204,7 @@ final class HTTPConnection: StreamConnectionDelegate {
                 status: 503, type: "no-answer-yet", title: "The answer takes too long",
                 detail: "there was no answer after \(server.limits.answerTime); the work goes on")
             exchange?.answer(problem.response())
-        case .reading, .draining, .closing: stream.close()
+        case .reading, .draining, .streaming, .closing: stream.close()
         }
     }
 }

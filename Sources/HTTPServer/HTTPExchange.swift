@@ -5,10 +5,15 @@ package final class HTTPExchange {
     package let head: RequestHead
     package let body: [UInt8]
     private var send: ((Response) -> Void)?
+    private let begin: (String) -> HTTPStream?
 
-    init(head: RequestHead, body: [UInt8], _ send: @escaping (Response) -> Void) {
+    init(
+        head: RequestHead, body: [UInt8], begin: @escaping (String) -> HTTPStream?,
+        _ send: @escaping (Response) -> Void
+    ) {
         self.head = head
         self.body = body
+        self.begin = begin
         self.send = send
     }
 
@@ -17,5 +22,12 @@ package final class HTTPExchange {
         let send = self.send
         self.send = nil
         send?(response)
+    }
+
+    /// Begins an answer 200 of that type without an end, instead of `answer`; nil once the client is gone.
+    package func answerStream(contentType: String) -> HTTPStream? {
+        guard send != nil else { return nil }
+        send = nil
+        return begin(contentType)
     }
 }

@@ -37,7 +37,8 @@ final class Transfer {
     var answer: TransportAnswer {
         let status = easy.number(CURLINFO_RESPONSE_CODE)
         return TransportAnswer(
-            status: status, headers: head.fields, body: answerBody, isVerifiedPeer: isVerifiedPeer(status))
+            status: status, headers: head.fields, body: answerBody, isVerifiedPeer: isVerifiedPeer(status),
+            peer: IPAddress(text: easy.text(CURLINFO_PRIMARY_IP)))
     }
 
     /// A proxy hands on what anybody said; but that it wants to know us it says itself.

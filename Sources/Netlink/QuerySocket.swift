@@ -43,11 +43,13 @@ package final class QuerySocket: RoutingInformation {
     }
 
     package func links() throws(NetlinkError) -> [LinkInfo] {
-        for _ in 0..<Self.dumpTries {
+        for _ in 1..<Self.dumpTries {
             sequence &+= 1
-            if let links = try dumpLinks() { return links }
+            let (links, isInterrupted) = try dumpLinks()
+            if !isInterrupted { return links }
         }
-        throw .interrupted
+        sequence &+= 1
+        return try dumpLinks().links
     }
 
     package func facts(of link: LinkInfo) -> LinkFacts { LinkFacts.read(link) }
@@ -86,22 +88,22 @@ package final class QuerySocket: RoutingInformation {
         throw .malformed
     }
 
-    /// Nil where links changed meanwhile; a dump is read to its end all the same.
-    private func dumpLinks() throws(NetlinkError) -> [LinkInfo]? {
+    /// Links may have changed meanwhile; a dump is read to its end all the same.
+    private func dumpLinks() throws(NetlinkError) -> (links: [LinkInfo], isInterrupted: Bool) {
         try send(Request.links(sequence: sequence))
         var links: [LinkInfo] = []
-        var interrupted = false
+        var isInterrupted = false
         for _ in 0..<Self.datagramsMaximum {
             let count = try receive()
             var reader = MessageReader(buffer, count: count)
             while let message = reader.next() {
                 guard message.sequence == sequence else { continue }
-                interrupted = interrupted || Int32(message.flags) & NLM_F_DUMP_INTR != 0
+                isInterrupted = isInterrupted || Int32(message.flags) & NLM_F_DUMP_INTR != 0
                 switch Int32(message.type) {
                 case NLMSG_DONE, NLMSG_ERROR:
                     guard let number = Decoder.errorNumber(message, in: buffer) else { throw .malformed }
                     guard number == 0 else { throw .call(Errno(code: number)) }
-                    return interrupted ? nil : links
+                    return (links, isInterrupted)
                 default:
                     if let link = Decoder.link(message, in: buffer) { links.append(link) }
                 }

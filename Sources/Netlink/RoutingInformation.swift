@@ -9,8 +9,6 @@ package enum NetlinkError: Error, Hashable, Sendable {
     case timedOut
     /// The answer cannot be read.
     case malformed
-    /// A dump was interrupted by changes, five times in a row.
-    case interrupted
 }
 
 extension NetlinkError: CustomStringConvertible {
@@ -20,7 +18,6 @@ extension NetlinkError: CustomStringConvertible {
         case .call(let errno): "\(errno)"
         case .timedOut: "the kernel did not answer in time"
         case .malformed: "the kernel's answer cannot be read"
-        case .interrupted: "changes interrupted the kernel's answer five times in a row"
         }
     }
 }
@@ -35,7 +32,7 @@ package protocol RoutingInformation: AnyObject {
     /// The link of that index; nil where there is none.
     func link(_ index: UInt32) throws(NetlinkError) -> LinkInfo?
 
-    /// All links of this network namespace.
+    /// All links of this network namespace; where they change all the time, some may be left out, or old.
     func links() throws(NetlinkError) -> [LinkInfo]
 
     /// What sysfs says of a link.

@@ -4,6 +4,7 @@ internal import Time
 extension ReachabilityMachine {
     mutating func proved(by address: IPAddress?, at now: Instant, _ effects: inout [ReachabilityEffect]) {
         firstCheckEnded = true
+        checkResult = .answered
         guard lossDeadline == nil, state != .noPath else { return }
         if let address, let proven = candidates.first(where: { $0.address == address }) {
             connected = address
@@ -23,6 +24,7 @@ extension ReachabilityMachine {
         _ newReason: StateReason, _ text: String, at now: Instant, _ effects: inout [ReachabilityEffect]
     ) {
         firstCheckEnded = true
+        checkResult = .failed
         effects.append(.markDirty)
         switch state {
         case .noPath: return
@@ -38,6 +40,7 @@ extension ReachabilityMachine {
 
     mutating func portal(_ text: String, at now: Instant, _ effects: inout [ReachabilityEffect]) {
         firstCheckEnded = true
+        checkResult = .portal
         guard state != .noPath, !checkIsStale else { return }
         let wasReachable = state == .reachable
         move(to: .portal, .portal, text, at: now, &effects)
@@ -55,6 +58,7 @@ extension ReachabilityMachine {
 
     /// What a check found was told before; one that was given up, as its path was lost, found nothing.
     mutating func checkEnded(at now: Instant, _ effects: inout [ReachabilityEffect]) {
+        if checkBegan != nil { statistics.checks[checkResult ?? .abandoned, default: 0] += 1 }
         checkBegan = nil
         let wasStale = checkIsStale
         checkIsStale = false

@@ -19,6 +19,8 @@ package struct ReachabilityMachine: Sendable {
     /// The path that is used, or was before it was lost.
     package internal(set) var candidate: Candidate?
 
+    package internal(set) var statistics = ReachabilityStatistics()
+
     var schedule: CheckSchedule
     /// True where the last verdict allows sending to a known address.
     var pathIsThere = false
@@ -27,6 +29,8 @@ package struct ReachabilityMachine: Sendable {
     /// A look is under way at whose end a check is due.
     var checkIsDue = false
     var checkBegan: Instant?
+    /// What came of the check in flight, as far as is known.
+    var checkResult: ReachabilityStatistics.CheckResult?
     /// The check in flight says nothing of the path as it is now.
     var checkIsStale = false
     var lossDeadline: Instant?
@@ -47,6 +51,9 @@ package struct ReachabilityMachine: Sendable {
         outageBegan = now
         schedule = CheckSchedule(interval: settings.checkInterval, seed: seed, now: now)
     }
+
+    /// True while a check is in flight.
+    package var isChecking: Bool { checkBegan != nil }
 
     /// When `timer` must be handled next.
     package var deadline: Instant? { [schedule.next, lossDeadline, expiry].compactMap { $0 }.min() }
@@ -105,7 +112,10 @@ package struct ReachabilityMachine: Sendable {
         guard new != old || newReason != reason else { return }
         state = new
         reason = newReason
-        if new != old { since = now }
+        if new != old {
+            statistics.spans[old, default: .zero] += now - since
+            since = now
+        }
         if old == .reachable, new != .reachable {
             outageBegan = now
             outageCause = .destination
@@ -124,6 +134,7 @@ package struct ReachabilityMachine: Sendable {
             return
         }
         checkBegan = now
+        checkResult = nil
         effects.append(.check)
     }
 }

@@ -70,14 +70,6 @@ struct MergeTests {
         #expect(problems(text).isEmpty)
     }
 
-    @Test(arguments: [
-        "NetworkTypes=wifi"
-    ])
-    func whatDestinationsDoNotActOnIsRefused(_ line: String) {
-        let found = problems("[Destination \"a\"]\nURL=https://a.example/\n" + line)
-        #expect(found.count == 1 && found[0].hasPrefix("f:3:") && found[0].hasSuffix("not supported by this version"))
-    }
-
     @Test func changesAreNamed() throws {
         let old = try configuration(
             "[Queue]\nMaxSize=1G\n[Destination \"a\"]\nURL=https://a.example/\nHeader=X-Key: s3cret\n"

@@ -103,12 +103,18 @@ struct ValueTests {
         let events = try destination(
             "Format=cloudevents\nCloudEventsSource=urn:till:7?a#b\nCloudEventsType=de.x sale ü")
         #expect(events.cloudEventsSource == "urn:till:7?a#b" && events.cloudEventsType == "de.x sale ü")
+        let some = try destination("NetworkTypes=bulk:wifi,vpn unknown urgent:cellular ethernet").networkTypes
+        #expect(some.map(\.lane) == [nil, "bulk", "urgent"])
+        #expect(some.map(\.types) == [["unknown", "ethernet"], ["wifi", "vpn"], ["cellular"]])
+        #expect(try destination("NetworkTypes=wifi\nNetworkTypes=").networkTypes.isEmpty)
         let both = try destination("Header=A: 1\nHeader=B:2:3")
         #expect(both.headers.map { "\($0.name)=\($0.value)" } == ["A=1", "B=2:3"])
         #expect(try destination("Header=A: 1\nHeader=\nHeader=C: 3").headers.map(\.name) == ["C"])
     }
 
     @Test(arguments: [
+        "NetworkTypes=wlan", "NetworkTypes=none", "NetworkTypes=bulk:", "NetworkTypes=ads:wifi",
+        "NetworkTypes=bulk:wifi bulk:vpn", "NetworkTypes=wifi,,vpn",
         "Compression=zstd", "Compression=gzip:10", "Compression=gzip:+5", "EnrichWith=event_id event_id",
         "EnrichWith=event-id", "Header=A",
         "Header=A B: 1", "Header=Content-Length: 5", "BatchMaxEvents=0",

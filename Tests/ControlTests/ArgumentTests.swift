@@ -40,7 +40,7 @@ struct ArgumentTests {
     @Test(arguments: [
         ([], "no command given; 'uplinkctl --help' lists them"),
         (["stauts"], "unknown command 'stauts'; did you mean 'status'?"),
-        (["monitor"], "unknown command 'monitor'"),
+        (["top"], "unknown command 'top'"),
         (["stat"], "unknown command 'stat'; did you mean 'status'?"),
         (["rel"], "unknown command 'rel'; did you mean 'reload'?"),
         (["s"], "unknown command 's'"),

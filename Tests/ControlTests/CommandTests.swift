@@ -10,6 +10,33 @@ import Testing
 @testable import ControlClient
 
 struct CommandTests {
+    // MARK: Watching
+
+    @Test func eachChangeIsALineUntilTheDaemonStops() throws {
+        try withDaemon(Script(changes: 2)) { (path, _) throws in
+            let console = CapturedConsole()
+            #expect(console.run("monitor", "--socket", path) == 0)
+            let text = "reachable -> no-path (no-route: no \\u001broute) by kernel link\n"
+            #expect(
+                console.output.text == "2026-11-28T07:04:38.123Z d0: \(text)2026-11-28T07:04:38.123Z d1: \(text)")
+        }
+        try withDaemon(Script(changes: 1)) { (path, _) throws in
+            let console = CapturedConsole()
+            #expect(console.run("monitor", "--json", "--socket", path) == 0)
+            let change = try JSONValue(parsing: console.output)
+            #expect(change["kind"]?.string == "state" && change["to"]?.string == "no-path")
+            #expect(change["at"]?.string == "2026-11-28T07:04:38.123Z" && change["cause"]?.string == "kernel link")
+        }
+    }
+
+    @Test func oneTooManyIsToldToTryLater() throws {
+        try withDaemon { (path, _) throws in
+            let console = CapturedConsole()
+            #expect(console.run("monitor", "--socket", path) == 75)
+            #expect(console.complaints.text.contains("Too many watch"))
+        }
+    }
+
     // MARK: Where no daemon answers
 
     @Test(

@@ -144,7 +144,7 @@ struct ControlServerTests {
 
     @Test(arguments: [
         ("/", 404), ("/v1/status/", 404), ("/v1/destinations/collector", 404), ("/v1/destinations//flush", 404),
-        ("/v1/destinations/collector/frob", 404), ("/v1/watch", 404), ("//metrics", 404),
+        ("/v1/destinations/collector/frob", 404), ("/v1/watch", 503), ("//metrics", 404),
     ])
     func whatIsNotOfferedIsNotFound(_ target: String, _ status: Int) throws {
         try withDaemon { (path, _) throws in

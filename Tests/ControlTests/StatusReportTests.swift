@@ -40,6 +40,11 @@ struct StatusReportTests {
     @Test func metricsFollowTheTextFormat() throws {
         var report = StatusReport.held
         report.version = "a\"b\\c\nd"
+        report.network.messages = ["link": 7]
+        report.network.overruns = 1
+        report.network.evaluations = 9
+        report.destinations[1].checks = ["failed": 4]
+        report.destinations[1].stateSpans = ["no-path": .milliseconds(2_500)]
         let metrics = try PrometheusText(report.metrics.text)
         #expect(metrics.samples["uplink_up_info{version=\"a\\\"b\\\\c\\nd\"}"] == 1)
         #expect(metrics.samples["uplink_uptime_seconds"] == 12.345)
@@ -57,6 +62,12 @@ struct StatusReportTests {
         #expect(metrics.samples["uplink_next_attempt_timestamp_seconds{destination=\"backup\"}"] == 1_795_849_530)
         #expect(metrics.samples["uplink_storage_last_sync_seconds"] == 0.001234)
         #expect(metrics.samples["uplink_queue_limit_bytes"] == 536_870_912)
+        #expect(metrics.samples["uplink_netlink_messages_total{group=\"link\"}"] == 7)
+        #expect(metrics.samples["uplink_netlink_overruns_total"] == 1)
+        #expect(metrics.samples["uplink_path_evaluations_total"] == 9)
+        #expect(metrics.samples["uplink_checks_total{destination=\"backup\",result=\"failed\"}"] == 4)
+        let span = "uplink_destination_state_seconds_total{destination=\"backup\",state=\"no-path\"}"
+        #expect(metrics.samples[span] == 2.5)
     }
 }
 

@@ -17,6 +17,7 @@ struct ExchangeTests {
         #expect(answer?.headers.filter { $0.name.lowercased() == "x-a" }.map(\.value) == ["b c", "d"])
         #expect(answer?.body == Array("done".utf8))
         #expect(answer?.isVerifiedPeer == true)
+        #expect(answer?.peer == IPAddress(text: "127.0.0.1"), "reachability keeps to the address that answers")
         #expect(rig.server.requests.map(\.method) == ["GET"])
         #expect(rig.server.requests.map(\.path) == ["/in"])
     }

@@ -4,7 +4,8 @@ import tempfile
 
 import pytest
 
-pytest.register_assert_rewrite("harness", "intake_box", "disk_case", "disks", "load", "manager", "peers", "shim")
+pytest.register_assert_rewrite("harness", "intake_box", "disk_case", "disks", "load", "manager", "name_server",
+                               "net_box", "peers", "shim")
 
 import box as systemd_box  # noqa: E402
 import disks as disk_images  # noqa: E402

@@ -181,6 +181,7 @@ class Collector:
         self.script = script or Script()
         self.requests = []  # (monotonic time, method, path, headers, events)
         self.taken = []  # events of requests that got a 2xx
+        self.connections = 0
         self.lock = threading.Lock()
         self.address = address
         self.port = port
@@ -194,11 +195,13 @@ class Collector:
             timeout = 60
 
             def handle(self):
+                collector.connections += 1
                 with contextlib.suppress(OSError):
                     while collector.serve(self.rfile, self.wfile):
                         pass
 
         class Server(socketserver.ThreadingTCPServer):
+            address_family = socket.AF_INET6 if ":" in self.address else socket.AF_INET
             allow_reuse_address = True
             daemon_threads = True
             request_queue_size = 128

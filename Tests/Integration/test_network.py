@@ -1,10 +1,12 @@
 """The main job in two namespaces joined by veth: what comes when the network goes and comes (run as root)."""
+import json
 import os
+import subprocess
 import time
 
 import pytest
 
-from harness import collector_in, Script, until
+from harness import UPLINKCTL, collector_in, request, Script, until
 
 COLLECTOR = "198.51.100.10"
 OPTIONS = "PlainHTTP=yes\nExpectHeader=X-Collector: uplink\nRetryMin=1s"
@@ -124,3 +126,89 @@ def test_no_check_while_reachable(box):
     requests = len(collector.requests)
     time.sleep(6)
     assert len(collector.requests) == requests, "a check was sent while reachable"
+
+
+def test_a_network_of_a_type_that_is_not_allowed(box):
+    """Only `urgent` may leave by cellular; the rest goes once the link is said to be Wi-Fi, by a reload."""
+    daemon, collector = box.daemon, box.collector
+    box.network.route()
+    options = OPTIONS + "\nFlushSpread=0\nNetworkTypes=wifi urgent:wifi,cellular"
+    daemon.write_configuration(options, "[Reachability]\nInterfaceType=v0:cellular")
+    daemon.start()
+    until(lambda: daemon.state() == "reachable", 10, "a check is made by any network")
+    daemon.post_numbers(range(20))
+    daemon.post([{"n": number} for number in range(20, 25)], lane="urgent")
+    until(lambda: len(collector.taken) == 5, 5, "what is urgent arrives")
+    time.sleep(1)
+    assert collector.numbers() == list(range(20, 25))
+    assert not any("was_queued" in event for event in collector.taken)
+    daemon.write_configuration(options, "[Reachability]\nInterfaceType=v0:wifi")
+    assert request(daemon.control, "POST", "/v1/reload")[0] == 200
+    until(lambda: len(collector.taken) == 25, 5, f"the rest arrives\n{daemon.read_log()}")
+    assert collector.numbers()[5:] == list(range(20))
+    assert_queued(collector.taken[5:], "policy")
+    assert all(event["network_connection_type"] == "cellular" for event in collector.taken)
+
+
+def test_no_network_type_is_allowed(box):
+    daemon = box.daemon
+    box.network.route()
+    daemon.write_configuration(OPTIONS + "\nNetworkTypes=wifi", "[Reachability]\nInterfaceType=v*:vpn")
+    daemon.start()
+    until(lambda: daemon.state() == "reachable", 10, "reachable")
+    assert daemon.destination()["reason"] == "policy"
+    daemon.post_numbers(range(5))
+    box.network.route(False)
+    until(lambda: daemon.state() == "no-path", 5, "no path")
+    assert daemon.destination()["reason"] == "no-route"
+    assert box.collector.posts() == []
+
+
+def test_what_is_counted(box):
+    daemon = box.daemon
+    daemon.start()
+    until(lambda: daemon.state() == "no-path", 5, "no path")
+    box.network.route()
+    until(lambda: daemon.state() == "reachable", 5, "reachable")
+    box.network.peer_link(False)
+    until(lambda: daemon.state() == "no-path", 6, "no path")
+    lines = request(daemon.control, "GET", "/metrics")[2].decode().splitlines()
+    values = {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if not line.startswith("#")}
+    assert values['uplink_netlink_messages_total{group="ipv4-route"}'] >= 1
+    assert values['uplink_netlink_messages_total{group="link"}'] >= 1
+    assert values["uplink_netlink_overruns_total"] == 0 and values["uplink_path_evaluations_total"] >= 3
+    assert values['uplink_checks_total{destination="main",result="answered"}'] == 1
+    spans = {state: values[f'uplink_destination_state_seconds_total{{destination="main",state="{state}"}}']
+             for state in ("no-path", "reachable", "portal")}
+    assert spans["reachable"] > 1 and spans["no-path"] > 0 and spans["portal"] == 0, spans
+
+
+def test_each_change_with_its_cause(box):
+    """What `uplinkctl monitor` prints while the path comes and goes."""
+    daemon = box.daemon
+    daemon.start()
+    until(lambda: daemon.state() == "no-path", 5, "no path")
+    with subprocess.Popen([UPLINKCTL, "--socket", daemon.control, "--json", "monitor"], stdout=subprocess.PIPE) as tool:
+        until(lambda: any("socket" in os.readlink(f"/proc/{tool.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{tool.pid}/fd")),
+              5, "it is connected")
+        time.sleep(0.3)
+        box.network.route()
+        until(lambda: daemon.state() == "reachable", 5, "reachable")
+        box.network.route(False)
+        until(lambda: daemon.state() == "no-path", 5, "no path")
+        box.collector.script = Script(status=401, headers={"X-Collector": "uplink"})
+        daemon.post_numbers([1])
+        box.network.route()
+        until(lambda: "held" in daemon.destination()["flags"], 5, "held")
+        assert request(daemon.control, "POST", "/v1/reload")[0] == 200
+        assert daemon.stop() == 0
+        assert tool.wait(5) == 0
+        lines = [json.loads(line) for line in tool.stdout]
+    states = [(each["from"], each["to"], each["cause"]) for each in lines if each["kind"] == "state"]
+    assert states[:4] == [
+        ("no-path", "verifying", "kernel ipv4-route"), ("verifying", "reachable", "check"),
+        ("reachable", "no-path", "kernel ipv4-route"), ("no-path", "verifying", "kernel ipv4-route")], lines
+    assert [each["to"] for each in lines if each["kind"] == "network"] == ["ethernet", "none", "ethernet"]
+    assert [each["to"] for each in lines if each["kind"] == "gate"][:2] == ["open", "connectivity"], lines
+    assert ("held", "unauthorized") in [(each["to"], each["reason"]) for each in lines if each["kind"] == "delivery"]
+    assert [each["detail"] for each in lines if each["kind"] == "configuration"] == ["nothing changed"]

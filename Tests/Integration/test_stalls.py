@@ -1,5 +1,6 @@
 """Things that do not answer: name servers, the journal, systemd. Intake, the watchdog and SIGTERM bear it."""
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -9,6 +10,7 @@ import pytest
 
 from harness import LineClient, collector_in, Script, enter, request, until
 from manager import Manager
+from name_server import NameServer, use_name_server
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root")
 # Like the watchdog's, shorter than what a lookup holds up its caller for, and long for a busy machine.
@@ -31,50 +33,11 @@ def assert_answers(daemon, seconds, every=0.05):
     return count
 
 
-class NameServer:
-    """A name server at the outer end of the pair: takes each question and, until told to, answers none."""
-
-    def __init__(self, network):
-        self.questions = 0
-        self.answers = None
-        made = []
-
-        def bind():
-            enter(network.outer)
-            made.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-            made[0].bind((network.outer_address, 53))
-
-        thread = threading.Thread(target=bind)
-        thread.start()
-        thread.join()
-        self.socket = made[0]
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            question, sender = self.socket.recvfrom(2048)
-            self.questions += 1
-            if self.answers is None:
-                continue
-            end = question.index(b"\0", 12) + 5
-            is_address = question[end - 4 : end - 2] == b"\0\1"
-            head = question[:2] + b"\x81\x80\0\1" + (b"\0\1" if is_address else b"\0\0") + b"\0\0\0\0"
-            record = b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4" + socket.inet_aton(self.answers)
-            self.socket.sendto(head + question[12:end] + (record if is_address else b""), sender)
-
-
 @pytest.fixture
 def name_server(network):
-    """The pair's inner namespace asks it, by a resolv.conf that only that namespace sees."""
-    folder = f"/etc/netns/{network.inner}"
-    os.makedirs(folder)
-    with open(f"{folder}/resolv.conf", "w") as file:
-        file.write(f"nameserver {network.outer_address}\n")
+    use_name_server(network, network.outer_address)
     yield NameServer(network)
-    os.remove(f"{folder}/resolv.conf")
-    os.rmdir(folder)
-    if not os.listdir("/etc/netns"):
-        os.rmdir("/etc/netns")
+    shutil.rmtree(f"/etc/netns/{network.inner}")
 
 
 @needs_root

@@ -44,7 +44,7 @@ struct QuerySocketTests {
         #expect(try QuerySocket(twice).links().map(\.name) == ["v0"])
         #expect(twice.sent.count == 2)
         let always = FakeChannel(Array(repeating: one, count: 9).flatMap { $0 })
-        #expect(throws: NetlinkError.interrupted) { try QuerySocket(always).links() }
+        #expect(try QuerySocket(always).links().map(\.name) == ["v0"], "the last one is better than none")
         #expect(always.sent.count == 5)
     }
 

@@ -23,6 +23,10 @@ struct InvariantTests {
         }
         if isReachable, machine.maySend { #expect(machine.deadline == nil, "seed \(seed): off while reachable") }
         #expect((machine.connectivity == .open) == isReachable, "seed \(seed)")
+        let counted = machine.statistics.checks.values.reduce(0, +)
+        #expect(counted + UInt64(rig.checksInFlight) == rig.count(.check), "seed \(seed): each check is counted")
+        let spans = DestinationState.allCases.map { machine.span(in: $0, at: rig.now) }
+        #expect(spans.reduce(.zero, +) == rig.now - Instant(nanoseconds: 0), "seed \(seed): all time is in some state")
         #expect((machine.connectionType == .none) == (rig.state == .noPath), "seed \(seed)")
     }
 

@@ -323,4 +323,24 @@ struct MachineTests {
         #expect(rig.states(since: 1).isEmpty)
         #expect((2...4).contains(rig.evaluations.count - before))
     }
+
+    @Test func whatCameOfChecksIsCounted() {
+        var rig = Rig(usable(), .refuses)
+        rig.run(to: 10)
+        #expect(rig.machine.statistics.checks == [.failed: UInt64(rig.checks().count)])
+        rig.destination = .intercepted
+        rig.run(to: 20)
+        rig.destination = .silent
+        rig.run(to: 55)
+        rig.announce(noRoute)
+        rig.run(to: 60)
+        rig.announce(usable())
+        rig.destination = .answers
+        rig.run(to: 100)
+        let counted = rig.machine.statistics.checks
+        #expect((counted[.portal] ?? 0) > 0 && counted[.answered] == 1)
+        #expect(counted.values.reduce(0, +) == rig.checks().count)
+        #expect(rig.machine.span(in: .reachable, at: rig.now) < .seconds(40))
+        #expect(rig.machine.span(in: .noPath, at: rig.now) > .seconds(3))
+    }
 }

@@ -82,7 +82,7 @@ extension DestinationSection: ConfigurationSection {
         .value("RetryMax", \.retryMaximum, .duration(.milliseconds(10) ... .seconds(86_400))),
         .value("FlushSpread", \.flushSpread, .flushSpread),
         .optional("MaxEventsPerSecond", \.maximumEventsPerSecond, .number(1...10_000_000)),
-        .words("NetworkTypes", \.networkTypes, .plainWords),
+        .words("NetworkTypes", \.networkTypes, .networkTypes),
         .optional("CheckURL", \.checkURL, .url),
         .optional("CACertificate", \.caCertificate, .path()),
         .optional("ClientCertificate", \.clientCertificate, .path()),

@@ -15,6 +15,5 @@ struct Unsupported: Sendable {
     static let table = [
         Unsupported("Consent", "Default"),
         Unsupported("Consent", "State"),
-        Unsupported("Destination", "NetworkTypes"),
     ]
 }

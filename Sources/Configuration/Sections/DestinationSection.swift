@@ -33,6 +33,14 @@ package struct DestinationSection: Sendable, Equatable {
         package let value: String?
     }
 
+    /// The kinds of network by which it may be sent to.
+    package struct NetworkTypes: Sendable, Equatable {
+        /// A lane that they are for; nil: all that have none of their own.
+        package let lane: String?
+        /// Names of connection types, at least one.
+        package let types: [String]
+    }
+
     /// Over how long a backlog is spread after an outage.
     package enum FlushSpread: Sendable, Equatable {
         case automatic
@@ -63,8 +71,8 @@ package struct DestinationSection: Sendable, Equatable {
     package var flushSpread: FlushSpread = .automatic
     /// nil: no limit.
     package var maximumEventsPerSecond: Int?
-    /// As written; empty: any.
-    package var networkTypes: [String] = []
+    /// Empty: any.
+    package var networkTypes: [NetworkTypes] = []
     /// nil: the URL.
     package var checkURL: ServerURL?
     /// An absolute path of a PEM file; nil: the system's store.

@@ -38,6 +38,48 @@ extension ValueKind where Value == DestinationSection.FlushSpread {
         })
 }
 
+extension ValueKind where Value == [DestinationSection.NetworkTypes] {
+    private static let lanes = ["urgent", "normal", "bulk"]
+    private static let types = connectionTypes + ["unknown"]
+
+    /// `wifi ethernet` for all lanes, `bulk:wifi,ethernet` for one.
+    static let networkTypes = ValueKind(
+        { text throws(BadValue) in
+            var general: [String] = []
+            var own: [DestinationSection.NetworkTypes] = []
+            for (word, offset) in split(text) {
+                guard let colon = word.firstIndex(of: ":") else {
+                    general += try list(word[...], at: offset)
+                    continue
+                }
+                let lane = String(word[..<colon])
+                guard lanes.contains(lane) else { throw unknownWord(lane, lanes, at: offset) }
+                guard !own.contains(where: { $0.lane == lane }) else {
+                    throw BadValue("'\(lane)' stands there twice", at: offset)
+                }
+                let rest = word[word.index(after: colon)...]
+                own.append(.init(lane: lane, types: try list(rest, at: offset + lane.count + 1)))
+            }
+            return (general.isEmpty ? [] : [.init(lane: nil, types: general)]) + own
+        },
+        show: { all in
+            all.map { each in
+                each.lane.map { "\($0):" + each.types.joined(separator: ",") } ?? each.types.joined(separator: " ")
+            }.joined(separator: " ")
+        })
+
+    private static func list(_ text: Substring, at offset: Int) throws(BadValue) -> [String] {
+        var offset = offset
+        var found: [String] = []
+        for word in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init) {
+            guard types.contains(word) else { throw unknownWord(word, types, at: offset) }
+            found.append(word)
+            offset += word.unicodeScalars.count + 1
+        }
+        return found
+    }
+}
+
 extension ValueKind where Value == DestinationSection.Header {
     /// Lines that uplinkd writes itself, in lower case.
     private static let own = [

@@ -31,8 +31,6 @@ extension ValueKind where Value == QueueSection.Block {
 }
 
 extension ValueKind where Value == ReachabilitySection.InterfaceType {
-    private static let types = ["ethernet", "wifi", "cellular", "vpn", "bluetooth", "loopback"]
-
     /// `wwan*:cellular`.
     static let interfaceType = ValueKind(
         { text throws(BadValue) in
@@ -40,10 +38,8 @@ extension ValueKind where Value == ReachabilitySection.InterfaceType {
             guard halves.count == 2, (1...15).contains(halves[0].utf8.count) else {
                 throw BadValue("'\(text)' is not NAME:TYPE, such as wwan*:cellular")
             }
-            guard types.contains(halves[1]) else {
-                throw BadValue(
-                    "'\(halves[1])' is not one of \(types.joined(separator: ", "))",
-                    at: halves[0].unicodeScalars.count + 1)
+            guard connectionTypes.contains(halves[1]) else {
+                throw unknownWord(halves[1], connectionTypes, at: halves[0].unicodeScalars.count + 1)
             }
             return Value(pattern: halves[0], type: halves[1])
         }, show: { "\($0.pattern):\($0.type)" })

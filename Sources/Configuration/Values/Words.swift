@@ -75,14 +75,10 @@ extension ValueKind where Value == String {
     }
 }
 
-extension ValueKind where Value == [String] {
-    /// Words with blanks between.
-    static var plainWords: ValueKind {
-        ValueKind({ text throws(BadValue) in split(text).map(\.word) }, show: { $0.joined(separator: " ") })
-    }
-}
+/// What a link can be said to be.
+let connectionTypes = ["ethernet", "wifi", "cellular", "vpn", "bluetooth", "loopback"]
 
-private func unknownWord(_ text: String, _ known: [String], at offset: Int = 0) -> BadValue {
+func unknownWord(_ text: String, _ known: [String], at offset: Int = 0) -> BadValue {
     BadValue("'\(text)' is not one of \(known.joined(separator: ", "))" + comment(after: text), at: offset)
 }
 

@@ -5,6 +5,7 @@ extension StatusReport {
     package var metrics: [UInt8] {
         var writer = MetricsWriter()
         appendProcess(to: &writer)
+        appendNetwork(to: &writer)
         appendIntake(to: &writer)
         appendQueue(to: &writer)
         appendStorage(to: &writer)
@@ -27,6 +28,17 @@ extension StatusReport {
         writer.sample(isClockSynchronised)
         writer.begin("network_info", .gauge, "The type of the machine's link; always 1.")
         writer.sample(true, ["connection_type": network.connectionType])
+    }
+
+    private func appendNetwork(to writer: inout MetricsWriter) {
+        writer.begin("netlink_messages_total", .counter, "What the kernel announced of its network, by group.")
+        for (group, count) in network.messages.sorted(by: { $0.key < $1.key }) {
+            writer.sample(count, ["group": group])
+        }
+        writer.begin("netlink_overruns_total", .counter, "How often announcements of the kernel were lost.")
+        writer.sample(network.overruns)
+        writer.begin("path_evaluations_total", .counter, "How often the kernel was asked for the way to a destination.")
+        writer.sample(network.evaluations)
     }
 
     private func appendIntake(to writer: inout MetricsWriter) {
@@ -97,6 +109,18 @@ extension StatusReport {
         for flag in DestinationReport.Flag.allCases {
             writer.begin("destination_\(flag.rawValue)", .gauge, "1 while a destination is \(flag.rawValue).")
             for one in destinations { writer.sample(one.flags.contains(flag), ["destination": one.name]) }
+        }
+        writer.begin("checks_total", .counter, "Checks whether a destination answers, by what came of them.")
+        for one in destinations {
+            for (result, count) in one.checks.sorted(by: { $0.key < $1.key }) {
+                writer.sample(count, ["destination": one.name, "result": result])
+            }
+        }
+        writer.begin("destination_state_seconds_total", .counter, "Time that a destination has spent in a state.")
+        for one in destinations {
+            for (state, span) in one.stateSpans.sorted(by: { $0.key < $1.key }) {
+                writer.sample(span.inSeconds, ["destination": one.name, "state": state])
+            }
         }
         writer.begin("destination_attempts", .gauge, "Tries of a destination since its last success.")
         for one in destinations { writer.sample(one.attempts, ["destination": one.name]) }

@@ -64,6 +64,10 @@ package struct DestinationReport: Sendable, Equatable {
     package var nextAttemptAt: WallTime?
     /// Tries since the last success.
     package var attempts: UInt64 = 0
+    /// Checks by what came of them; metrics only, as is the next.
+    package var checks: [String: UInt64] = [:]
+    /// Time spent in each state.
+    package var stateSpans: [String: Duration] = [:]
 
     /// A destination of that name, with nothing to tell besides its state.
     package init(name: String, state: String, reason: String, since: WallTime?) {

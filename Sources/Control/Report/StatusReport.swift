@@ -53,6 +53,12 @@ package struct NetworkReport: Sendable, Equatable {
     package var connectionType: String
     /// When it became that.
     package var since: WallTime?
+    /// What the kernel announced, by its group; metrics only, as are the next two.
+    package var messages: [String: UInt64] = [:]
+    /// How often announcements were lost.
+    package var overruns: UInt64 = 0
+    /// How often the kernel was asked for a way.
+    package var evaluations: UInt64 = 0
 
     /// A report of these parts.
     package init(connectionType: String, since: WallTime?) {

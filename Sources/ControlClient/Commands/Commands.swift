@@ -4,7 +4,7 @@ extension Command {
     /// All commands, in the order of help.
     static var all: [Command] {
         [
-            status, send, flush, pause, resume, deadList, deadShow, deadRetry, deadDrop, destinationForget,
+            status, monitor, send, flush, pause, resume, deadList, deadShow, deadRetry, deadDrop, destinationForget,
             destinationRename, verify, export, reload, collector,
         ]
     }

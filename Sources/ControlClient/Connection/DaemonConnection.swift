@@ -41,7 +41,31 @@ struct DaemonConnection: ~Copyable {
             method: method, target: target, host: "localhost", fields: contentType.map { [("Content-Type", $0)] } ?? [],
             body: body ?? (method == "POST" ? [] : nil), to: &request)
         try send(request, until: deadline)
-        return try receive(until: deadline)
+        return try answer(try receiveHead(until: deadline), until: deadline)
+    }
+
+    /// Asks for an answer without an end and gives its lines to `take`, without their line feeds, while that is true.
+    ///
+    /// Returns the answer where it is an error. Only the head must come within `limit`.
+    mutating func follow(
+        target: String, within limit: Duration, _ take: ([UInt8]) -> Bool
+    ) throws(ClientError) -> Answer? {
+        let deadline = Clock.now + limit
+        var request: [UInt8] = []
+        RequestWriter.append(
+            method: "GET", target: target, host: "localhost", fields: [], body: nil, to: &request)
+        try send(request, until: deadline)
+        let head = try receiveHead(until: deadline)
+        guard head.status == 200 else { return try answer(head, until: deadline) }
+        repeat {
+            while let end = input.firstIndex(of: UInt8(ascii: "\n")) {
+                let line = Array(input[..<end])
+                input.dropPrefix(end + 1)
+                guard take(line) else { return nil }
+            }
+            guard input.count <= Self.answerLimit else { throw tooLarge }
+        } while try readMore(until: .distantFuture)
+        return nil
     }
 
     /// Sends as far as the daemon takes it: one that refuses early closes, and its answer says why.
@@ -65,7 +89,13 @@ struct DaemonConnection: ~Copyable {
         }
     }
 
-    private mutating func receive(until deadline: Instant) throws(ClientError) -> Answer {
+    private mutating func answer(_ head: ResponseHead, until deadline: Instant) throws(ClientError) -> Answer {
+        Answer(
+            status: head.status, body: try body(head.framing, until: deadline), keepsAlive: head.keepsAlive,
+            retryAfterSeconds: head.fields["retry-after"].flatMap { Int($0.text) })
+    }
+
+    private mutating func receiveHead(until deadline: Instant) throws(ClientError) -> ResponseHead {
         var parser = ResponseHeadParser()
         while true {
             let parsed: (head: ResponseHead, count: Int)?
@@ -76,12 +106,7 @@ struct DaemonConnection: ~Copyable {
             }
             if let (head, count) = parsed {
                 input.dropPrefix(count)
-                if head.status >= 200 {
-                    let body = try body(head.framing, until: deadline)
-                    let retryAfter = head.fields["retry-after"].flatMap { Int($0.text) }
-                    return Answer(
-                        status: head.status, body: body, keepsAlive: head.keepsAlive, retryAfterSeconds: retryAfter)
-                }
+                if head.status >= 200 { return head }
             } else if try !readMore(until: deadline) {
                 throw .closed(path: path)
             }

@@ -64,6 +64,7 @@ extension Coordinator {
     mutating func updateContext(at now: Instant) {
         let type = units.first?.reachability.connectionType ?? .unknown
         if type != connectionType {
+            tellOfNetwork(type)
             if connectionType != .unknown {
                 effects.append(.notice(.networkChanged(from: connectionType.name, to: type.name)))
             }

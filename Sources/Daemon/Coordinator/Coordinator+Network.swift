@@ -20,6 +20,7 @@ extension Coordinator {
     ///
     /// Without a path to a name server the kernel lets no question out, and names of /etc/hosts need none.
     mutating func evaluate(_ index: Int, resolving: Bool, at now: Instant) {
+        units[index].cause = occasion ?? "timer"
         let unit = units[index]
         if unit.delivery.settings.url.scheme == .unix { return feed(index, .path(.local), at: now) }
         if unit.addresses.isEmpty {
@@ -75,7 +76,7 @@ extension Coordinator {
         case .check: feed(index, delivery: .checkDue, at: now)
         case .attempt: feed(index, delivery: .attempt, at: now)
         case .evaluate(let resolving): evaluate(index, resolving: resolving, at: now)
-        case .markDirty: settle.mark(at: now)
+        case .markDirty: markDirty(by: "answer", at: now)
         case .changed(let from, let to, let reason):
             announce(index, from, to, reason)
         case .pathLost(let givingUp): feed(index, delivery: .pathLost(givingUpRequest: givingUp), at: now)
@@ -110,7 +111,9 @@ extension Coordinator {
         case .failed(let reason, let detail): feed(index, .failed(reason, detail), at: now)
         case .portal(let detail): feed(index, .portal(detail), at: now)
         case .checkEnded: feed(index, .checkEnded, at: now)
-        case .gatesChanged: updateContext(at: now)
+        case .gatesChanged:
+            updateContext(at: now)
+            tellOfGate(index)
         case .notice(let notice): announce(index, notice, at: now)
         }
     }
@@ -119,6 +122,7 @@ extension Coordinator {
         _ index: Int, _ from: DestinationState, _ to: DestinationState, _ reason: StateReason
     ) {
         effects.append(.statusChanged)
+        tellOfState(index, from, to, reason)
         guard from != to else { return }
         let detail = units[index].reachability.detail
         effects.append(
@@ -131,6 +135,7 @@ extension Coordinator {
     private mutating func announce(_ index: Int, _ notice: DeliveryNotice, at now: Instant) {
         let name = units[index].name
         effects.append(.statusChanged)
+        tellOfDelivery(index, notice, at: now)
         switch notice {
         case .held(let reason, let status, let detail, let location):
             let text = [status.map { "status \($0)" } ?? "", detail, location.map { "Location: \($0)" } ?? ""]

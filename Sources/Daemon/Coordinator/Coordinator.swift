@@ -21,6 +21,10 @@ package struct Coordinator {
 
     let commitDelay: Duration
     var settle = Settle()
+    /// What marked things dirty since they were last looked at.
+    var marks: [String] = []
+    /// What the event in hand is, where that is why something changes.
+    var occasion: String?
     var commitBegan: Instant?
     /// When the first event came that waits for the next commit.
     var gatheringSince: Instant?
@@ -64,6 +68,7 @@ package struct Coordinator {
 
     /// Takes an event and says what is to be done.
     package mutating func handle(_ event: CoordinatorEvent, at now: Instant) -> [CoordinatorEffect] {
+        occasion = event.occasion
         switch event {
         case .committed(let ordinal, let outcomes, let batches): committed(ordinal, outcomes, batches, at: now)
         case .chunk(let name, let read, let chunk): feed(name, .chunk(read: read, chunk), at: now)
@@ -88,7 +93,7 @@ package struct Coordinator {
             for move in moves { feed(move.destination, .moved(move), at: now) }
         case .cursors(let areDurable): feedAll(.storage(isDurable: areDurable), at: now)
         case .answered(let request, let outcome): answered(request, outcome, at: now)
-        case .networkChanged: settle.mark(at: now)
+        case .networkChanged(let cause): markDirty(by: cause, at: now)
         case .path(let name, let verdict): feed(name, reachability: .path(verdict), at: now)
         case .defaultRoute(let name, let verdict): feed(name, reachability: .defaultRoute(verdict), at: now)
         case .resolved(let host, let addresses, let failure): resolved(host, addresses, failure, at: now)
@@ -122,6 +127,7 @@ package struct Coordinator {
     }
 
     mutating func takeEffects() -> [CoordinatorEffect] {
+        occasion = nil
         let taken = effects
         effects.removeAll(keepingCapacity: true)
         return taken
@@ -131,6 +137,8 @@ package struct Coordinator {
         refuseWhileDiskIsSlow(at: now)
         // Delivery's turn comes with the next timer, at once, when the kernel has told whether there is a path.
         guard !settle.take(at: now) else {
+            occasion = marks.joined(separator: ", ")
+            marks = []
             for index in units.indices { evaluate(index, resolving: false, at: now) }
             return
         }

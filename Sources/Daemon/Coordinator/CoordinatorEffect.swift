@@ -1,4 +1,5 @@
 package import Bytes
+package import Control
 package import Delivery
 package import Intake
 package import Queue
@@ -36,6 +37,8 @@ package enum CoordinatorEffect: Sendable {
     case answer(ordinal: UInt64, [BatchOutcome])
     /// Tell the operator.
     case notice(Notice)
+    /// Tell those who watch.
+    case change(Change)
     /// What status shows has changed.
     case statusChanged
 }

@@ -28,8 +28,8 @@ package enum CoordinatorEvent: Sendable {
     case cursors(areDurable: Bool)
     /// A request ended.
     case answered(request: UInt64, TransportOutcome)
-    /// Something about links, addresses, routes or rules may have changed.
-    case networkChanged
+    /// Something about links, addresses, routes or rules may have changed; what announced it.
+    case networkChanged(by: String)
     /// The kernel was asked for the way to a destination's addresses.
     case path(destination: String, PathVerdict)
     /// The kernel was asked for a default route, as no address of the destination is known.

@@ -1,5 +1,6 @@
 package import Bytes
 package import Delivery
+internal import Gates
 package import Queue
 package import Reachability
 package import Time
@@ -17,6 +18,11 @@ package struct DestinationUnit: Sendable {
     package internal(set) var delivery: Destination
     /// The addresses known of its host, or of its proxy's; a literal's own from the start.
     package internal(set) var addresses: [IPAddress]
+
+    /// Why it was last looked for a way to it.
+    var cause = "start"
+    /// The gate that was told of last.
+    var toldGate: Gate?
 
     package init(reachability: ReachabilityMachine, delivery: Destination) {
         self.reachability = reachability

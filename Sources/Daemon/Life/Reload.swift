@@ -64,9 +64,14 @@ extension LoopThread {
         perform(coordinator.replaceUnits(maker.units, at: loop.now))
         for unit in paused { tell(.pause(destination: unit.name, until: unit.delivery.pausedUntil)) }
         perform(coordinator.use(reachability: ReachabilitySettings(loaded), at: loop.now))
+        network.rules = LinkTypeRule.rules(of: loaded)
+        tell(.networkChanged(by: "reload"))
         tell(.reloaded)
         tellOfRemoved()
         log.log(.reloaded(changes: changes.map { "\($0)" }))
+        var change = Change(.configuration)
+        change.detail = changes.isEmpty ? "nothing changed" : changes.map { "\($0)" }.joined(separator: "; ")
+        watchers.tell(change, at: Clock.wall)
         endReload(
             .taken(
                 changed: changes.filter { !$0.needsRestart }.map { "\($0)" },

@@ -1,5 +1,7 @@
 internal import Configuration
 internal import Delivery
+internal import Queue
+internal import Reachability
 internal import SystemdService
 
 extension DestinationSettings {
@@ -31,6 +33,7 @@ extension DestinationSettings {
             case .automatic: .automatic
             case .limit(let span): .fixed(span)
             }
+        networkPolicy = NetworkPolicy(section.networkTypes)
         allowsPlainHTTP = section.plainHTTP
         if let expected = section.expectHeader {
             expectHeader = try ExpectedHeader(expected.name + (expected.value.map { ": " + $0 } ?? ""))
@@ -44,5 +47,18 @@ extension DestinationSettings {
         // Without a file of its own the key stands in that of the certificate.
         clientKey = section.clientKey == nil ? clientCertificate : reader.pem(section.clientKey, setting: "ClientKey")
         try check()
+    }
+}
+
+extension NetworkPolicy {
+    /// The policy of `NetworkTypes=`.
+    fileprivate init(_ entries: [DestinationSection.NetworkTypes]) {
+        var general: Set<ConnectionType>?
+        var own: [LogName: Set<ConnectionType>] = [:]
+        for entry in entries {
+            let types = Set(entry.types.compactMap(ConnectionType.init(name:)))
+            if let lane = entry.lane.flatMap(LogName.init(text:)) { own[lane] = types } else { general = types }
+        }
+        self.init(general: general, own: own)
     }
 }

@@ -2,6 +2,7 @@ internal import Bytes
 internal import Control
 internal import Delivery
 internal import Intake
+internal import Netlink
 internal import Posix
 internal import Queue
 internal import Reachability
@@ -20,6 +21,8 @@ struct StatusAssembly {
         let storage = Self.storage(thread, at: now)
         let destinations = thread.coordinator.units.map { unit in
             var report = Self.destination(unit, thread.snapshot, clock)
+            let spans = DestinationState.allCases.map { ($0.rawValue, unit.reachability.span(in: $0, at: now)) }
+            report.stateSpans = Dictionary(uniqueKeysWithValues: spans)
             report.oldestAge = thread.oldestAges[unit.name]
             return report
         }
@@ -27,9 +30,7 @@ struct StatusAssembly {
             version: Version.text, uptime: now - thread.began,
             state: thread.isStopping ? .stopping : storage.state == .ok ? .running : .degraded,
             isClockSynchronised: Clock.isSynchronised,
-            network: NetworkReport(
-                connectionType: thread.coordinator.connectionType.name,
-                since: clock.time(of: thread.coordinator.connectionTypeSince)),
+            network: Self.network(thread, clock),
             intake: IntakeReport(
                 accepted: statistics.accepted, refused: statistics.refused, duplicates: statistics.duplicates,
                 connections: statistics.connections),
@@ -37,6 +38,17 @@ struct StatusAssembly {
             queue: Self.queue(thread), storage: storage, consent: [:])
         report.longestTurn = max(thread.longestStall, thread.loop.longestTurn)
         self.report = report
+    }
+
+    private static func network(_ thread: LoopThread, _ clock: WallClock) -> NetworkReport {
+        var report = NetworkReport(
+            connectionType: thread.coordinator.connectionType.name,
+            since: clock.time(of: thread.coordinator.connectionTypeSince))
+        let messages = MulticastGroup.allCases.map { ($0.rawValue, thread.network.messages[$0] ?? 0) }
+        report.messages = Dictionary(uniqueKeysWithValues: messages)
+        report.overruns = thread.network.overruns
+        report.evaluations = thread.network.evaluations
+        return report
     }
 
     private static func destination(
@@ -58,6 +70,9 @@ struct StatusAssembly {
         }
         report.nextAttemptAt = (status.nextAttempt ?? unit.reachability.deadline).map(clock.time)
         report.attempts = UInt64(status.attempts)
+        let checks = unit.reachability.statistics.checks
+        let results = ReachabilityStatistics.CheckResult.allCases.map { ($0.rawValue, checks[$0] ?? 0) }
+        report.checks = Dictionary(uniqueKeysWithValues: results)
         return report
     }
 

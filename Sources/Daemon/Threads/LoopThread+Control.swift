@@ -1,4 +1,5 @@
 internal import Control
+internal import HTTPServer
 internal import Intake
 internal import Posix
 internal import Queue
@@ -37,6 +38,8 @@ extension LoopThread: ControlDelegate {
         let report = StatusAssembly(self).report
         for done in waiting { done(report) }
     }
+
+    func watch(_ begin: () -> HTTPStream?) -> Bool { watchers.add(begin) }
 
     func flush(destination: String) -> Bool {
         guard coordinator.units.contains(where: { $0.name == destination }) else { return false }

@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Control
 internal import Posix
 internal import Queue
 internal import Reactor
@@ -14,6 +15,13 @@ extension LoopThread {
         tellOfLosses()
         if newSnapshot.cursorsFailing != old.cursorsFailing {
             tell(.cursors(areDurable: !newSnapshot.cursorsFailing))
+        }
+        if newSnapshot.storage != old.storage {
+            var change = Change(.storage)
+            change.from = "\(old.storage)"
+            change.to = "\(newSnapshot.storage)"
+            change.detail = newSnapshot.lastError.map { "\($0)" }
+            watchers.tell(change, at: Clock.wall)
         }
         switch (newSnapshot.storage, storageFailedSince) {
         case (.failing, nil): storageFailedSince = loop.now

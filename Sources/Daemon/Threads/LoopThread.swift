@@ -52,6 +52,7 @@ final class LoopThread {
     var oldestAges: [String: Duration] = [:]
     var control: ControlServer?
     var reloads = ReloadQueue()
+    var watchers = Watchers()
     /// Who waits for a fresh status.
     var asking: [(StatusReport) -> Void] = []
     /// Ends their waiting for the disk's thread.
@@ -116,9 +117,9 @@ final class LoopThread {
         self.reports = reports
         tokens = try Mailbox<FreshToken>()
         resolver = Resolver { reports.post($0) }
-        sleep = SleepDetector(boot: loop.now, monotonicNanoseconds: Clock.monotonicNanoseconds)
+        sleep = SleepDetector(boot: Clock.now, monotonicNanoseconds: Clock.monotonicNanoseconds)
         outcome = { [weak self] request, result in self?.tell(.answered(request: request, result)) }
-        network.changed = { [weak self] in self?.tell(.networkChanged) }
+        network.changed = { [weak self] in self?.tell(.networkChanged(by: $0)) }
         applyCredentials()
         try watch(parts.replies)
         loop.endOfTurn = { [weak self] in self?.endTurn() }
@@ -185,6 +186,7 @@ final class LoopThread {
         case .dropConnections(let destination): transport.dropConnections(destination: destination)
         case .answer(let ordinal, let outcomes): intake.settled(ordinal: ordinal, outcomes: outcomes)
         case .notice(let notice): log.log(notice)
+        case .change(let change): watchers.tell(change, at: Clock.wall)
         case .statusChanged: statusIsDue = true
         }
     }
@@ -234,7 +236,8 @@ final class LoopThread {
             longestStall = max(longestStall, loop.longestTurn)
             loop.resetLongestTurn()
         }
-        if sleep.slept(boot: loop.now, monotonicNanoseconds: Clock.monotonicNanoseconds) { tell(.resumed) }
+        // Not the turn's own time: after a long turn the other clock would seem to have stood still.
+        if sleep.slept(boot: Clock.now, monotonicNanoseconds: Clock.monotonicNanoseconds) { tell(.resumed) }
         perform(coordinator.endTurn(at: loop.now))
         if isStopping { proceedStopping() }
         sendStatus()

@@ -13,8 +13,15 @@ final class NetworkWatch: ReadyHandler {
     /// So many questions in a row without an answer mean that netlink cannot be had.
     private static let patience = 5
 
-    /// Called when links, addresses, routes or rules may have changed.
-    var changed: () -> Void = {}
+    /// Called with what announced it when links, addresses, routes or rules may have changed.
+    var changed: (String) -> Void = { _ in }
+
+    /// What the kernel announced since the start, by its group.
+    private(set) var messages: [MulticastGroup: UInt64] = [:]
+    /// How often announcements were lost.
+    private(set) var overruns: UInt64 = 0
+    /// How often it was asked for the way to a destination.
+    private(set) var evaluations: UInt64 = 0
 
     private let loop: EventLoop
     private let log: LogThread
@@ -24,7 +31,8 @@ final class NetworkWatch: ReadyHandler {
     private var hasComplained = false
     /// Questions in a row that got no answer.
     private var failures = 0
-    private let rules: [LinkTypeRule]
+    /// The owner's word on the types of links.
+    var rules: [LinkTypeRule]
 
     init(on loop: EventLoop, log: LogThread, rules: [LinkTypeRule]) {
         self.loop = loop
@@ -35,12 +43,17 @@ final class NetworkWatch: ReadyHandler {
 
     func ready(_ readiness: Readiness, registration: EventLoop.Registration) {
         let changes = multicast.drain()
+        messages.merge(changes.messages.mapValues(UInt64.init), uniquingKeysWith: +)
+        overruns += UInt64(changes.overruns)
         if changes.failure != nil { reopenLater() }
-        if changes.isDirty { changed() }
+        guard changes.isDirty else { return }
+        let groups = changes.messages.keys.map(\.rawValue).sorted() + (changes.overruns > 0 ? ["overrun"] : [])
+        changed((["kernel"] + groups).joined(separator: " "))
     }
 
     /// What the kernel says of the way to these addresses; nil where it did not answer, and is asked again soon.
     func verdict(to addresses: [IPAddress]) -> PathVerdict? {
+        evaluations += 1
         guard let query = query ?? openQuery() else { return .unobserved }
         do throws(NetlinkError) {
             let verdict = try PathVerdict(to: addresses, asking: query, rules: rules)
@@ -53,7 +66,7 @@ final class NetworkWatch: ReadyHandler {
                 complain("\(error)")
                 return .unobserved
             }
-            changed()
+            changed("kernel")
             return nil
         }
     }
@@ -74,7 +87,7 @@ final class NetworkWatch: ReadyHandler {
         registration = nil
         loop.schedule(at: loop.now + multicast.reopenDelay) { [weak self] in
             self?.open()
-            self?.changed()
+            self?.changed("kernel")
         }
     }
 

@@ -11,7 +11,7 @@ extension Destination {
         }
         for index in backlogs.indices where backlogs[index].log == log {
             backlogs[index].extend(to: newest)
-            if let gate = gates.current { backlogs[index].mark(gate) }
+            if let gate = gates.current ?? (mayLeave(log) ? nil : .policy) { backlogs[index].mark(gate) }
         }
     }
 
@@ -59,6 +59,7 @@ extension Destination {
         guard !isStopped else { return }
         awaitToken(at: now, &effects)
         dropSettled()
+        if blockingGate == nil { dropForbidden() }
         if check == .wanted { beginCheck(at: now, &effects) }
         guard permission != .none, blockingGate == nil, (wait.map { $0.until <= now } ?? true), nextByRate <= now
         else { return }
@@ -164,7 +165,7 @@ extension Destination {
     func nextLog(_ place: Int, at now: Instant) -> Int? {
         let waiting = backlogs.indices.filter { index in
             let backlog = backlogs[index]
-            return Place.index(of: backlog.log) == place && backlog.hasUnformed
+            return Place.index(of: backlog.log) == place && backlog.hasUnformed && mayLeave(backlog.log)
                 && (!backlog.ahead.isEmpty || (backlog.readableFrom.map { $0 <= now } ?? true))
         }
         let bulk = waiting.first { backlogs[$0].log == .bulk }
@@ -178,7 +179,8 @@ extension Destination {
     }
 
     private mutating func read(_ index: Int, at now: Instant, _ effects: inout [DeliveryEffect]) {
-        guard backlogs[index].mayRead(limitBytes: readAheadBytes, at: now) else { return }
+        guard mayLeave(backlogs[index].log), backlogs[index].mayRead(limitBytes: readAheadBytes, at: now)
+        else { return }
         let id = newID()
         backlogs[index].beginRead(id)
         effects.append(

@@ -58,6 +58,8 @@ package struct Destination: Sendable {
     var random: SplitMix64
     var lastID: UInt64
     var connectionType = ConnectionType.unknown
+    /// The kind of network there is, or was before the path was lost; nil: not known yet.
+    var networkType: ConnectionType?
 
     var permission = Permission.none
     var checksAreOff = false
@@ -136,13 +138,19 @@ package struct Destination: Sendable {
         case .lettersChanged: lettersChanged()
         case .token(let token): tookToken(token, at: now)
         case .timer: timer(at: now, &effects)
-        case .checkDue: checkDue(&effects)
-        case .attempt: attempt(at: now)
+        case .checkDue:
+            learnNetwork(at: now, &effects)
+            checkDue(&effects)
+        case .attempt:
+            learnNetwork(at: now, &effects)
+            attempt(at: now)
         case .connectivity(let connectivity): connectivityChanged(connectivity, at: now, &effects)
         case .pathLost(let givingUp): pathLost(givingUpRequest: givingUp, &effects)
         case .pathBack: pathBack()
         case .reachable(let outage): becameReachable(outage, at: now, &effects)
-        case .connectionType(let type): connectionType = type
+        case .connectionType(let type):
+            connectionType = type
+            learnNetwork(at: now, &effects)
         case .storage(let isDurable): storageChanged(isDurable, at: now, &effects)
         case .pause(let until):
             pausedUntil = until
@@ -164,7 +172,9 @@ package struct Destination: Sendable {
         status.isPaused = gates.isClosed(.paused)
         status.isThrottled = wait?.cause == .throttled
         status.isHeld = false
-        status.reason = gates.isClosed(.storage) ? .storage : .none
+        status.reason = .none
+        if permission != .none, gates.isClosed(.policy) { status.reason = .policy }
+        if gates.isClosed(.storage) { status.reason = .storage }
         switch wait?.cause {
         case .held(let reason):
             status.isHeld = true

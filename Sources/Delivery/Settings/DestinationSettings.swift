@@ -94,6 +94,7 @@ package struct DestinationSettings: Sendable, Equatable {
     package var flushSpread = FlushSpread.automatic
     package var allowsPlainHTTP = false
     package var expectHeader: ExpectedHeader?
+    package var networkPolicy = NetworkPolicy.any
     /// What a check without events gets; nil: `url`.
     package var checkURL: DestinationURL?
     /// `source` and `type` of events that are no CloudEvents, where they are sent as such.

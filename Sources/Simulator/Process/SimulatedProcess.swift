@@ -134,7 +134,7 @@ final class SimulatedProcess {
         case .send(let request, let addresses): send(request, addresses)
         case .cancel(let request): end(request)
         case .answer(let ordinal, let outcomes): answer(ordinal, outcomes)
-        case .dropConnections, .notice, .statusChanged: break
+        case .dropConnections, .notice, .change, .statusChanged: break
         }
     }
 

@@ -204,7 +204,7 @@ package final class Simulation {
     func networkChanged() {
         if network.active != nil { pathLostAt = .distantFuture } else { pathLostAt = min(pathLostAt, now) }
         guard let process else { return }
-        plan(process.life, after: span(.zero ... .milliseconds(20))) { $0.tell(.networkChanged) }
+        plan(process.life, after: span(.zero ... .milliseconds(20))) { $0.tell(.networkChanged(by: "kernel")) }
     }
 
     func countRequest() { tally.requests += 1 }

@@ -12,6 +12,8 @@ struct Script: Sendable {
     /// The verdict comes so much later.
     var verdictDelay: Duration = .zero
     var answer = OperatorAnswer.done
+    /// How many a watcher is told before the daemon stops; with none it is refused.
+    var changes = 0
     var isAlive = true
     var isReady = true
 }
@@ -37,6 +39,22 @@ final class ScriptedDaemon: ControlDelegate {
     func status(_ done: @escaping (StatusReport) -> Void) { done(script.report) }
     var isAlive: Bool { script.isAlive }
     var isReady: Bool { script.isReady }
+
+    func watch(_ begin: () -> HTTPStream?) -> Bool {
+        guard script.changes > 0, let stream = begin() else { return false }
+        for number in 0..<script.changes {
+            var change = Change(.state)
+            change.destination = "d\(number)"
+            change.from = "reachable"
+            change.to = "no-path"
+            change.reason = "no-route"
+            change.detail = "no \u{1B}route"
+            change.cause = "kernel link"
+            stream.write(change.line(at: WallTime(milliseconds: 1_795_849_478_123)))
+        }
+        loop.schedule(at: loop.now + .milliseconds(200)) { [weak self] in self?.server?.stop() }
+        return true
+    }
 
     func flush(destination: String) -> Bool {
         flushed.with { $0.append(destination) }

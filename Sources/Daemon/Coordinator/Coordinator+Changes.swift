@@ -1,0 +1,86 @@
+internal import Control
+internal import Delivery
+internal import Gates
+internal import Reachability
+internal import Time
+
+/// What those who watch are told.
+extension Coordinator {
+    /// Has the kernel asked again once things have settled, and keeps why.
+    mutating func markDirty(by cause: String, at now: Instant) {
+        settle.mark(at: now)
+        if !marks.contains(cause) { marks.append(cause) }
+    }
+
+    mutating func tellOfState(
+        _ index: Int, _ from: DestinationState, _ to: DestinationState, _ reason: StateReason
+    ) {
+        let unit = units[index]
+        var change = Change(.state)
+        change.destination = unit.name
+        change.from = from.rawValue
+        change.to = to.rawValue
+        change.reason = reason.rawValue
+        change.detail = unit.reachability.detail.isEmpty ? nil : unit.reachability.detail
+        change.cause = occasion == "answer" && unit.reachability.isChecking ? "check" : occasion ?? unit.cause
+        effects.append(.change(change))
+    }
+
+    mutating func tellOfGate(_ index: Int) {
+        let gate = units[index].delivery.gates.current
+        guard gate != units[index].toldGate else { return }
+        var change = Change(.gate)
+        change.destination = units[index].name
+        change.from = units[index].toldGate?.name ?? "open"
+        change.to = gate?.name ?? "open"
+        change.cause = occasion ?? units[index].cause
+        units[index].toldGate = gate
+        effects.append(.change(change))
+    }
+
+    mutating func tellOfNetwork(_ type: ConnectionType) {
+        var change = Change(.network)
+        change.from = connectionType.name
+        change.to = type.name
+        change.cause = occasion ?? units.first?.cause
+        effects.append(.change(change))
+    }
+
+    mutating func tellOfDelivery(_ index: Int, _ notice: DeliveryNotice, at now: Instant) {
+        var change = Change(.delivery)
+        change.destination = units[index].name
+        change.cause = occasion
+        switch notice {
+        case .held(let reason, _, let detail, _):
+            change.to = "held"
+            change.reason = reason.rawValue
+            change.detail = detail.isEmpty ? nil : detail
+        case .buried(let status):
+            change.to = "dead"
+            change.detail = "one event was refused with \(status)"
+        case .throttled(let status, let until):
+            change.to = "throttled"
+            change.detail = "status \(status), for \((until - now).milliseconds) ms"
+        case .released: change.to = "released"
+        case .flushed(let events, let span):
+            change.to = "flushed"
+            change.detail = "\(events) events in \(span.milliseconds) ms"
+        }
+        effects.append(.change(change))
+    }
+}
+
+extension CoordinatorEvent {
+    /// What it is called where it is why something changes; nil where that was known before.
+    var occasion: String? {
+        switch self {
+        case .answered: "answer"
+        case .resolved: "lookup"
+        case .resumed: "resume"
+        case .flush, .pause, .resume: "operator"
+        case .reloaded: "reload"
+        case .cursors: "storage"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,28 @@
+package import Queue
+package import Reachability
+
+/// By which kinds of network a destination may be sent to.
+package struct NetworkPolicy: Sendable, Equatable {
+    /// For every log without an entry of its own; nil: any.
+    package let general: Set<ConnectionType>?
+    /// For one lane.
+    package let own: [LogName: Set<ConnectionType>]
+
+    package init(general: Set<ConnectionType>? = nil, own: [LogName: Set<ConnectionType>] = [:]) {
+        self.general = general
+        self.own = own
+    }
+
+    /// Every network.
+    package static let any = NetworkPolicy()
+
+    /// True where events of that log may leave by such a network.
+    func allows(_ log: LogName, by type: ConnectionType) -> Bool {
+        (own[log] ?? general)?.contains(type) ?? true
+    }
+
+    /// True where some log may leave by such a network.
+    func allowsAny(by type: ConnectionType) -> Bool {
+        general?.contains(type) ?? true || own.values.contains { $0.contains(type) }
+    }
+}
