@@ -76,6 +76,7 @@ nightly: export UPLINKD_SIM_SEEDS ?= 2000
 nightly: export UPLINKD_THOROUGH_TESTS ?= 1
 nightly: export UPLINKD_KILLS ?= 200
 nightly: export UPLINKD_CUTS ?= 50
+nightly: export UPLINKD_OUTAGES ?= 500
 nightly: export UPLINKD_DAMAGE_STEP ?= 1
 nightly: export UPLINKD_FULL_SECONDS ?= 60
 nightly: export UPLINKD_FAILING_SECONDS ?= 60
@@ -92,7 +93,6 @@ nightly: export UPLINKD_BACKLOG_MB ?= 4096
 nightly: export UPLINKD_EXPORT_MB ?= 4000
 nightly: export UPLINKD_UNPLUGGED_SECONDS ?= 60
 nightly: export UPLINKD_STARTS ?= 100
-nightly: export UPLINKD_OUTAGES ?= 500
 nightly: test test-trixie simulate planted fuzz bench
 
 # The package under the systemd of Debian 13.
