@@ -76,6 +76,7 @@ nightly: export UPLINKD_SIM_SEEDS ?= 2000
 nightly: export UPLINKD_THOROUGH_TESTS ?= 1
 nightly: export UPLINKD_KILLS ?= 200
 nightly: export UPLINKD_CUTS ?= 50
+nightly: export UPLINKD_OUTAGES ?= 500
 nightly: export UPLINKD_DAMAGE_STEP ?= 1
 nightly: export UPLINKD_FULL_SECONDS ?= 60
 nightly: export UPLINKD_FAILING_SECONDS ?= 60
@@ -94,7 +95,6 @@ nightly: export UPLINKD_UNPLUGGED_SECONDS ?= 60
 nightly: export UPLINKD_STARTS ?= 100
 nightly: export UPLINKD_EVERY_STATUS ?= 1
 nightly: export UPLINKD_DEAD_SECONDS ?= 600
-nightly: export UPLINKD_OUTAGES ?= 500
 nightly: test test-trixie simulate planted fuzz bench
 
 # The package under the systemd of Debian 13.

@@ -63,7 +63,7 @@ struct OfflineHourTests {
         func live() {
             let end = now + .seconds(1)
             _ = admission.append(Array("{}".utf8).span, to: .normal, acceptedAt: nil)
-            if (now - began).nanoseconds % 10_000_000_000 == 0 { tell(.networkChanged) }
+            if (now - began).nanoseconds % 10_000_000_000 == 0 { tell(.networkChanged(by: "kernel")) }
             carryOut(coordinator.endTurn(at: now))
             while let due = ([coordinator.deadline] + ends.map(\.at)).compactMap({ $0 }).min(), due < end {
                 now = max(now, due)

@@ -110,4 +110,20 @@ struct NetworkPolicyTests {
         #expect(scene.destination.gates.current == .policy)
         #expect(scene.flights.map(\.log) == [nil], "a check without events")
     }
+
+    @Test func aLetterIsSentAgainOnlyByWhatItsLaneMay() throws {
+        var scene = try online(NetworkPolicy(own: [.bulk: [.wifi]]), by: .wifi)
+        scene.accept(1, in: .bulk)
+        scene.drain()
+        scene.tell(.connectionType(.cellular))
+        scene.retried = [(.bulk, 1)]
+        scene.tell(.lettersChanged)
+        #expect(scene.flights.isEmpty)
+        scene.accept(3)
+        scene.drain()
+        #expect(scene.delivered.map(\.log) == [.bulk, .normal, .normal, .normal] && scene.resolved.isEmpty)
+        scene.tell(.connectionType(.wifi))
+        scene.drain()
+        #expect(scene.resolved.map(\.log) == [.bulk])
+    }
 }

@@ -1,6 +1,7 @@
 """The main job in two namespaces joined by veth: what comes when the network goes and comes (run as root)."""
 import json
 import os
+import socket
 import subprocess
 import time
 
@@ -212,3 +213,26 @@ def test_each_change_with_its_cause(box):
     assert [each["to"] for each in lines if each["kind"] == "gate"][:2] == ["open", "connectivity"], lines
     assert ("held", "unauthorized") in [(each["to"], each["reason"]) for each in lines if each["kind"] == "delivery"]
     assert [each["detail"] for each in lines if each["kind"] == "configuration"] == ["nothing changed"]
+
+
+def test_so_many_watch_and_no_more(box):
+    """Those who watch, and do not read, leave the control socket to others."""
+    daemon = box.daemon
+    daemon.start()
+    watching = []
+
+    def watch():
+        watching.append(socket.socket(socket.AF_UNIX))
+        watching[-1].settimeout(5)
+        watching[-1].connect(daemon.control)
+        watching[-1].sendall(b"GET /v1/watch HTTP/1.1\r\nHost: x\r\n\r\n")
+        return int(watching[-1].recv(4096).split()[1])
+
+    assert [watch() for _ in range(9)] == [200] * 8 + [503]
+    watching[0].close()
+    until(lambda: watch() == 200, 5, "one that has gone makes room")
+    box.network.route()
+    until(lambda: daemon.state() == "reachable", 5, "reachable")
+    for each in watching[1:8]:
+        assert b'"to":"reachable"' in each.recv(65536)
+        each.close()

@@ -60,8 +60,7 @@ extension Destination {
 
     /// The letter that is to go next; nil where something else is, or none was read.
     mutating func formLetter(_ place: Int, at now: Instant) -> Batch? {
-        guard place == Place.rest, places[place].aside == nil, letters.ahead.map({ mayLeave($0.chunk.log) }) ?? false,
-            letters.isNext || nextLog(place, at: now) == nil,
+        guard place == Place.rest, places[place].aside == nil, letters.isNext || nextLog(place, at: now) == nil,
             let (chunk, attempts) = letters.take()
         else { return nil }
         var backlog = Backlog(

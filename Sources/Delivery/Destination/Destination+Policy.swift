@@ -10,6 +10,9 @@ extension Destination {
         networkType.map { settings.networkPolicy.allows(log, by: $0) } ?? true
     }
 
+    /// True where the letter that is read may leave now.
+    var letterMayLeave: Bool { letters.ahead.map { mayLeave($0.chunk.log) } ?? true }
+
     /// Takes the kind of network; with no path, the last one counts, and other gates are closed.
     ///
     /// One that stays unknown is told by nothing but what is asked for once there is a path.

@@ -85,9 +85,8 @@ extension Destination {
         while places[place].isFree {
             if places[place].batch == nil {
                 let prepared = places[place].prepared.take()
-                guard let batch = prepared ?? formLetter(place, at: now) ?? formNext(place, at: now, &effects) else {
-                    return false
-                }
+                let letter = prepared == nil && letterMayLeave ? formLetter(place, at: now) : nil
+                guard let batch = prepared ?? letter ?? formNext(place, at: now, &effects) else { return false }
                 places[place].batch = batch
             }
             if places[place].batch?.events == 0 {
