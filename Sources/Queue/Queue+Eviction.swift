@@ -19,11 +19,20 @@ extension Queue {
         let first = candidates.min { left, right in
             (left.name.urgency, left.segments[0].name.id) < (right.name.urgency, right.segments[0].name.id)
         }
-        guard let log = first, endSegment(of: log, moment) else { return false }
-        let next = next(behind: 0, of: log).flatMap { try? header(of: log, $0) }
-        let previous = next.flatMap { $0.previous }.flatMap { $0.segment == log.segments[0].name.id ? $0.last : nil }
-        return pass(log, through: min(log.last, max(end(of: 0, in: log), previous ?? 0)))
+        guard let log = first, endSegment(of: log, moment), let last = lastInOldest(of: log) else { return false }
+        return pass(log, through: min(log.last, max(end(of: 0, in: log), last)))
             && removeOldest(of: log, recycling: log.name == name)
+    }
+
+    /// The last event that goes with the oldest segment; nil where neither the header behind it nor the segment itself
+    /// can be read now.
+    ///
+    /// It may be more than the next one's name says: that one was perhaps to hold the same again, and was cut off.
+    private func lastInOldest(of log: LogState) -> UInt64? {
+        guard let behind = next(behind: 0, of: log), let next = try? header(of: log, behind) else {
+            return (try? scan(log.segments[0], of: log))?.scan.last
+        }
+        return next.previous.map { $0.segment == log.segments[0].name.id ? $0.last : 0 } ?? 0
     }
 
     /// True where the oldest segment of a log holds events that a destination, or the first to come, waits for.

@@ -216,7 +216,7 @@ extension Queue {
         try keep(tails, of: log)
     }
 
-    private func scan(_ segment: LogState.Segment, of log: LogState) throws(QueueError) -> Tail {
+    func scan(_ segment: LogState.Segment, of log: LogState) throws(QueueError) -> Tail {
         let path = log.path(of: segment.name)
         return try attempt(.read, path) { () throws(Errno) in
             let file = try storage.open(path, .readOnly)
