@@ -3,7 +3,8 @@ internal import Time
 
 /// When to look next: 1, 2, 4, 8, 16 s after a trigger, then every interval; each step spread by 15 % either way.
 ///
-/// No gap is longer than the interval: in the steady beat a step is between 85 % and 100 % of it.
+/// No gap is longer than the interval: in the steady beat a step is between 85 % and 100 % of it, but for the first,
+/// which is between 15 % and 100 %: machines that lost a server in the same moment must not find it again in one.
 struct CheckSchedule: Sendable {
     private static let steps: [Duration] = [1, 1, 2, 4, 8].map { .seconds($0) }
     private static let restAfterReset = Duration.seconds(10)
@@ -58,8 +59,9 @@ struct CheckSchedule: Sendable {
     private mutating func gap() -> Duration {
         let spread = Double.random(in: 0..<1, using: &random)
         let steady = interval * (0.85 + 0.15 * spread)
-        guard step < Self.steps.count else { return steady }
+        guard step <= Self.steps.count else { return steady }
         step += 1
+        guard step <= Self.steps.count else { return interval * (0.15 + 0.85 * spread) }
         return min(Self.steps[step - 1] * (0.85 + 0.3 * spread), steady)
     }
 }

@@ -21,8 +21,8 @@ struct FleetTests {
     }
 
     /// All lose it in the same moment; each finds out by its checks, and what follows the first batch is spread.
-    @Test func aCollectorThatComesBackIsNotOverrun() throws {
-        let outage = Duration.seconds(600)
+    @Test(arguments: [60, 600]) func aCollectorThatComesBackIsNotOverrun(seconds: Int) throws {
+        let outage = Duration.seconds(seconds)
         let settings = try Scene.settings { $0.batchMaximumEvents = 1 }
         var first: [Duration] = []
         var second: [Duration] = []

@@ -227,13 +227,13 @@ def bear(daemons, faults, tls=None, options=OPTIONS):
     cured = {}
     try:
         daemon.post_numbers(range(EVENTS))
-        until(lambda: all(server.asked >= 2 for server in servers.values()), 20,
-              lambda: f"each is tried: {[names[name] for name, server in servers.items() if server.asked < 2]}")
+        until(lambda: all(each.asked >= 2 and daemon.destination(name)["last_error"] for name, each in servers.items()),
+              20, lambda: f"each is tried\n{[(names[name], daemon.destination(name)) for name in servers]}")
         until(lambda: collector.numbers() == list(range(EVENTS)), 10, "the other one is well")
         for name, server in servers.items():
             seen = daemon.destination(name)
             assert seen["ledger"]["queued"] == EVENTS and not seen["ledger"]["dead"], (names[name], seen)
-            assert daemon.assert_ledger(name) and seen["last_error"] and "held" not in seen["flags"], (names[name], seen)
+            assert daemon.assert_ledger(name) and "held" not in seen["flags"], (names[name], seen)
         most = anonymous_kib(daemon)
         assert most < ANONYMOUS_KIB, most
         for name, server in servers.items():
@@ -250,8 +250,8 @@ def bear(daemons, faults, tls=None, options=OPTIONS):
         for each in [collector, *cured.values()]:
             each.stop()
     print(f"the slowest cure took {slowest:.1f} s, the longest turn {longest_turn(daemon)} s, memory {most} KiB")
-    # 50 ms on a machine that has nothing else to do.
-    assert longest_turn(daemon) < 0.5
+    # A few milliseconds on a machine that has nothing else to do, but for what libcurl reads of HTTP/2 at once.
+    assert longest_turn(daemon) < 2
     # Twice RetryMin, with the limit of a try that was on its way, and time for a busy machine.
     assert slowest < 2 * RETRY_MIN + 1 + 5
 

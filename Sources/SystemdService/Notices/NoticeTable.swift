@@ -368,7 +368,8 @@ extension NoticeKind {
             priority: .error, distinguishedBy: [.file, .detail],
             text: "@UPLINK_FILE@, named by @UPLINK_SETTING@, cannot be used: @UPLINK_DETAIL@",
             meaning: """
-                A token or certificate could not be read. What needs it waits; it is read again at the next try.
+                A token or certificate could not be used. What needs it waits: a token is read again at \
+                the next try, a certificate at a reload.
                 """,
             action: "Look at the file's path, owner and mode: the daemon runs as user uplinkd."
         ),
