@@ -123,7 +123,12 @@ let package = Package(
         tests(
             "SimulatorTests",
             ["Simulator", "QueueSimulator", "Posix", "Time"]),
-        tests("DaemonTests", ["Daemon", "Intake", "Queue", "Gates", "SystemdService", "Bytes", "Time"]),
+        tests(
+            "DaemonTests",
+            [
+                "Daemon", "Intake", "Delivery", "Reachability", "Queue", "QueueSimulator", "Gates", "SystemdService",
+                "Bytes", "Time",
+            ]),
         tests("TidyTests", ["Posix", "Bytes"]),
     ],
     swiftLanguageModes: [.v6],

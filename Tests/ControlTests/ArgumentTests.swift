@@ -62,13 +62,16 @@ struct ArgumentTests {
         #expect(console.output.isEmpty)
     }
 
-    @Test(arguments: ["README.md", "systemd/uplinkd.catalog", "systemd/uplinkd.service", "Config/uplinkd.conf"])
+    @Test(arguments: [
+        "README.md", "Documentation/install.md", "Documentation/control.md", "Documentation/queue-format.md",
+        "systemd/uplinkd.catalog", "systemd/uplinkd.service", "Config/uplinkd.conf",
+    ])
     func whatTheShippedTextsNameExists(_ file: String) throws {
         var folder = #filePath.split(separator: "/")
         folder.removeLast(3)
         let path = "/" + folder.joined(separator: "/") + "/" + file
         let text = try FileSystem.contents(of: path, limit: 1 << 20).text
-        for match in text.matches(of: /(?:`|\/| {4})uplinkctl(?: --[a-z]+(?: [A-Z\/][^ ]*)?)* ([a-z]+)/) {
+        for match in text.matches(of: /(?:`|\/| {4}|&& |\| )uplinkctl(?: --[a-z]+(?: [A-Z\/][^ ]*)?)* ([a-z]+)/) {
             let word = match.output.1
             let isKnown = Command.all.contains { $0.name == word || $0.name.hasPrefix(word + " ") }
             #expect(isKnown, "\(file): \(match.output.0)")
