@@ -144,7 +144,8 @@ class Box:
             with open(self.path(path), "w") as file:
                 file.write(text)
         try:
-            self.sh(f"mkdir -p {QUEUE}; systemctl daemon-reload && systemctl enable --now queue-disk && rm -rf {QUEUE}/*")
+            self.sh(f"mkdir -p {QUEUE}; systemctl daemon-reload; "
+                    f"systemctl enable --now queue-disk && rm -rf {QUEUE}/*")
             yield
         finally:
             self.sh(f"fsfreeze -u {QUEUE}", check=False)
