@@ -105,6 +105,10 @@ class Box:
         lines = self.exec("journalctl", "-q", "-u", "uplinkd", "-o", "json", after, *words).stdout.splitlines()
         return [json.loads(line) for line in lines]
 
+    def said(self):
+        """The messages of the daemon's unit since `reset`."""
+        return self.exec("journalctl", "-q", "-u", "uplinkd", "-o", "cat", f"--after-cursor={self.cursor}").stdout
+
     def configure(self, destinations=None, options=SETTINGS, sections="[Reachability]\nCheckInterval=1s\n"):
         """Writes the configuration: destinations by name, options of each, and further sections."""
         with open(self.path("/etc/uplinkd/uplinkd.conf"), "w") as file:
