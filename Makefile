@@ -97,9 +97,12 @@ nightly: export UPLINKD_EVERY_STATUS ?= 1
 nightly: export UPLINKD_DEAD_SECONDS ?= 600
 nightly: test test-trixie simulate planted fuzz bench
 
-# The package under the systemd of Debian 13.
+# The package and the units under the systemd of Debian 13.
+test-trixie: export UPLINKD_BIN_DIR = $(BIN_DIR)
 test-trixie:
-	UPLINKD_BARE_SUITE=trixie UPLINKD_BIN_DIR="$(BIN_DIR)" $(PYTHON) -m pytest -rs Tests/Integration/test_package.py
+	cd Tests/Integration
+	UPLINKD_BARE_SUITE=trixie $(PYTHON) -m pytest -rs test_package.py
+	UPLINKD_BOX_ROOT=$(CURDIR)/.run/debian-trixie $(PYTHON) -m pytest -rs test_systemd.py test_units.py test_watchdog.py
 
 # Every parser of the queue's files with so many inputs of any bytes, from the corpus on; what is found stays in .run.
 FUZZ_RUNS ?= 10000000

@@ -29,8 +29,8 @@ struct Secrets: Sendable {
     }
 
     private static func isSecret(_ name: String) -> Bool {
-        let name = Array(name.utf8.map(\.lowercased)).text
-        return secretNames.contains { name.contains($0) }
+        let name = name.utf8.map(\.lowercased)
+        return secretNames.contains { name.holds($0.utf8) }
     }
 
     /// The values of a query that are long enough, whatever their names, or are named as secrets; also decoded.

@@ -10,6 +10,8 @@ from harness import BIN, ROOT, collector_in, request, until
 
 BOOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "boot-systemd.sh")
 UNITS = ("uplinkd-events.socket", "uplinkd-control.socket", "uplinkd.service")
+# Another Debian's tree to boot than this machine's own, such as that of a later release.
+OTHER_ROOT = os.environ.get("UPLINKD_BOX_ROOT")
 QUEUE = "/var/lib/uplinkd"
 SETTINGS = "RetryMin=250ms\nFlushSpread=0\n"
 PEER_URL = "http://192.0.2.1:8080/collect"
@@ -34,6 +36,8 @@ class Box:
         self.sh(f"systemctl enable {' '.join(UNITS)}")
 
     def boot(self, *options):
+        if OTHER_ROOT and "--root" not in options:
+            options += ("--root", OTHER_ROOT)
         command = [BOOT, "up", "--net", *options, "--limit", "900"]
         self.state = subprocess.check_output(command, text=True).strip()
         self.collectors = []
@@ -104,6 +108,10 @@ class Box:
         after = f"--after-cursor={self.cursor}"
         lines = self.exec("journalctl", "-q", "-u", "uplinkd", "-o", "json", after, *words).stdout.splitlines()
         return [json.loads(line) for line in lines]
+
+    def said(self):
+        """The messages of the daemon's unit since `reset`."""
+        return self.exec("journalctl", "-q", "-u", "uplinkd", "-o", "cat", f"--after-cursor={self.cursor}").stdout
 
     def configure(self, destinations=None, options=SETTINGS, sections="[Reachability]\nCheckInterval=1s\n"):
         """Writes the configuration: destinations by name, options of each, and further sections."""

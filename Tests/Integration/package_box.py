@@ -1,4 +1,4 @@
-"""A bare Debian, booted, without Swift and without anything that the package does not ask for; and packages to put in.
+"""A bare Debian, booted, without Swift and without anything that the package does not name; and packages to put in.
 
 The root is made once for each release by mmdebstrap, which needs a mirror, and kept in .run.
 """
@@ -15,12 +15,12 @@ SUITE = os.environ.get("UPLINKD_BARE_SUITE", "bookworm")
 
 def bare_root():
     """The folder of a minimal Debian with systemd and the libraries that the package depends on."""
-    folder = os.path.join(ROOT, ".run", f"bare-{SUITE}")
+    folder = os.path.join(ROOT, ".run", f"debian-{SUITE}")
     if not os.path.exists(folder):
         os.makedirs(os.path.dirname(folder), exist_ok=True)
         shutil.rmtree(folder + ".part", ignore_errors=True)
         subprocess.run(
-            ["mmdebstrap", "--quiet", "--variant=minbase", "--include=systemd,systemd-sysv,libcurl4",
+            ["mmdebstrap", "--quiet", "--variant=minbase", "--include=systemd,systemd-sysv,libcurl4,netcat-openbsd",
              "--dpkgopt=force-unsafe-io", SUITE, folder + ".part"], check=True, timeout=900)
         os.rename(folder + ".part", folder)
     return folder

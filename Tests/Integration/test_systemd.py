@@ -8,7 +8,7 @@ import time
 import pytest
 
 from box import PEER_SETTINGS, PEER_URL, QUEUE
-from harness import LineClient, Script, until
+from harness import LineClient, Script, run, until
 from load import Client, acknowledged, all_go_on, clients, finish
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a systemd of its own needs root")
@@ -279,7 +279,7 @@ def test_comes_back_after(box, disks, how):
         with clients(box) as made:
             all_go_on(made)
             if how == "power cut":
-                box.sh(f"xfs_io -x -c shutdown {QUEUE}")
+                run("xfs_io", "-x", "-c", "shutdown", box.path(QUEUE))
             box.again("reboot" if how == "reboot" else "crash")
             assert box.show("ActiveState") == "active", "it was enabled"
             all_go_on(made)

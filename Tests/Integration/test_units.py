@@ -257,7 +257,7 @@ def test_a_trap_says_where_and_no_more(box):
     with contextlib.suppress(ConnectionError):
         assert client.answer() is None, "it was not acknowledged"
     until(lambda: box.show("NRestarts") == "1" and box.show("ActiveState") == "active", 20, "it is restarted")
-    said = box.sh("journalctl -q -u uplinkd -o cat").stdout
+    said = box.said()
     trace = said[said.index("Program crashed"):]
     for name in ("pwrite", "SegmentWriter", "DiskThread", " in uplinkd"):
         assert name in trace, name

@@ -2,6 +2,7 @@
 
 UPLINKD_FREEZE_SECONDS says for how long a disk or the name servers stand still.
 """
+import contextlib
 import os
 import socket
 import threading
@@ -16,7 +17,7 @@ from load import acknowledged, all_go_on, clients
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a systemd of its own needs root")
 FREEZE_SECONDS = os.environ.get("UPLINKD_FREEZE_SECONDS")
 # As the unit has it, but with less patience.
-PATIENCE = "[Service]\nWatchdogSec=3\nTimeoutAbortSec=60\nRestartSec=100ms\n"
+PATIENCE = "[Service]\nWatchdogSec=3\nTimeoutAbortSec=60\nRestartSec=2\n"
 FREEZE = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -48,16 +49,16 @@ def test_a_frozen_loop_is_ended_at_once(box):
         all_go_on(made)
         began = time.monotonic()
         open(box.path("/usr/local/lib/freeze"), "w").close()
-        time.sleep(1)
+        until(lambda: box.show("SubState") != "running", 30, "the watchdog has had enough")
         os.remove(box.path("/usr/local/lib/freeze"))
-        until(lambda: box.show("NRestarts") == "1" and box.show("ActiveState") == "active", 30, "it is restarted")
+        until(lambda: box.show("NRestarts") == "1" and box.show("ActiveState") == "active", 50, "it is restarted")
         print(f"restarted {time.monotonic() - began:.1f} s after it froze")
         all_go_on(made)
     assert box.show("MainPID") != process and box.show("NRestarts") == "1"
-    said = box.sh("journalctl -q -u uplinkd -o cat").stdout
+    said = box.said()
     assert "Watchdog timeout" in said and "status=6/ABRT" in said and "KILL" not in said
     trace = said[said.index("Program crashed"):]
-    for name in ("pause", "cl_epoll_wait", "EventLoop", " in uplinkd"):
+    for name in ("cl_epoll_wait", "EventLoop", " in uplinkd"):
         assert name in trace, name
     assert_all_arrive(box, collector, made)
 
@@ -71,7 +72,7 @@ def test_a_fatal_signal_ends_it(box, signal):
     box.post(range(10))
     box.sh(f"systemctl kill --kill-who=main -s {signal} uplinkd")
     until(lambda: box.show("NRestarts") == "1" and box.show("ActiveState") == "active", 20, "it is restarted")
-    said = box.sh("journalctl -q -u uplinkd -o cat").stdout
+    said = box.said()
     assert f"/{signal}" in said and "Program crashed" in said
     assert box.destination()["ledger"]["queued"] == 10
 
@@ -106,8 +107,9 @@ def test_name_servers_that_swallow_what_is_asked(box):
         server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         server.bind(("192.0.2.1", 53))
         asked.append(server)
-        while True:
-            asked.append(server.recv(2048))
+        with contextlib.suppress(OSError):
+            while True:
+                asked.append(server.recv(2048))
 
     threading.Thread(target=swallow, daemon=True).start()
     until(lambda: asked, 10, "it listens")

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Why a text is no value of a setting.
 struct BadValue: Error {
     /// Continues "MaxSize=…: ".
@@ -28,6 +30,6 @@ struct ValueKind<Value: Sendable>: Sendable {
 
 /// What to add to a message about a value that ends in what was meant as a comment.
 func comment(after text: String) -> String {
-    text.contains(" #") || text.contains(" ;") || text.contains("\t#")
-        ? "; a comment must have a line of its own" : ""
+    let text = Array(text.utf8)
+    return [" #", " ;", "\t#"].contains { text.holds($0.utf8) } ? "; a comment must have a line of its own" : ""
 }
