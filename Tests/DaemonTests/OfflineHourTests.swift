@@ -68,7 +68,7 @@ struct OfflineHourTests {
             if (now - began).nanoseconds % 100_000_000_000 == 0 {
                 _ = admission.append(Array("{}".utf8).span, to: .normal, acceptedAt: nil)
             }
-            tell(.networkChanged)
+            tell(.networkChanged(by: "kernel"))
             carryOut(coordinator.endTurn(at: now))
             while let due = ([coordinator.deadline] + ends.map(\.at)).compactMap({ $0 }).min(), due < end {
                 now = max(now, due)
