@@ -39,7 +39,7 @@ extension Queue {
                 let again = try commit(group, of: &batches, to: log, moment)
                 commitFailure = recoveryFailure
                 lackingBytes = 0
-                accept(group, of: &batches, in: log, keeping: again, &outcomes)
+                accept(group, of: &batches, in: log, keeping: again, moment, &outcomes)
             } catch {
                 note(failure: error, of: log.name)
                 for index in group {
@@ -193,7 +193,7 @@ extension Queue {
     ///
     /// What the same sync made durable again is kept as well: if the next one fails, the disk may have lost all of it.
     private func accept(
-        _ group: [Int], of batches: inout [OpenBatch], in log: LogState, keeping again: Int,
+        _ group: [Int], of batches: inout [OpenBatch], in log: LogState, keeping again: Int, _ moment: Moment,
         _ outcomes: inout [CommitOutcome?]
     ) {
         let isFirst = log.last == 0
@@ -208,6 +208,8 @@ extension Queue {
             var exchanged = old.popLast() ?? OpenBatch(log: log.name, context: batches[index].context)
             exchanged.removeAll()
             swap(&batches[index], &exchanged)
+            // Committed again they keep their age: what has expired once must not come back to life.
+            exchanged.origin = OpenBatch.Origin(epoch: log.epoch, wall: moment.wall, age: moment.age)
             log.kept.append(exchanged)
         }
         if isFirst { _ = addCursors(to: log) }

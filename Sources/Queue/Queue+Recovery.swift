@@ -202,8 +202,6 @@ extension Queue {
         }
         // Opened after a commit had failed of which the disk has more than its header knows: it would hide that.
         for (name, known) in hollow where name.first <= log.last && known < log.last { forget(name, of: log) }
-        log.tip = SegmentHeader.Previous(
-            segment: newest.segment.name.id, validLength: newest.scan.validEnd, last: log.last)
         for segment in log.segments.reversed() where segment.name.id < newest.segment.name.id {
             guard tails.last?.isCutOff ?? false else { break }
             let scanned = try scan(segment, of: log)
@@ -211,8 +209,12 @@ extension Queue {
             guard hasBatch,
                 segment.name.isBorneOut(by: scanned.header, hasBatch: true, of: log.name, identity: identity)
             else { continue }
+            // A header would say how much of it was accepted, had it not been damaged.
+            if tails[tails.count - 1].header == nil { log.last = max(log.last, scanned.scan.last) }
             tails.append(scanned)
         }
+        log.tip = SegmentHeader.Previous(
+            segment: newest.segment.name.id, validLength: newest.scan.validEnd, last: log.last)
         try keep(tails, of: log)
     }
 

@@ -270,4 +270,33 @@ import Time
         }
         bench.checkSums()
     }
+
+    /// A start has begun to commit the end of a segment again and was cut off: what the rest holds is not all that the
+    /// segment before it is needed for, whether or not the header that says so can be read.
+    @Test(arguments: [false, true]) func whatACopyLacksIsCountedWithItsOriginal(isDamaged: Bool) throws {
+        let storage = MemoryStorage()
+        var options = Self.options
+        options.keepFree = .bytes(0)
+        let bench = try Bench(storage, options)
+        for _ in 0..<6 { bench.commit(batches: [1]) }
+        try bench.restart()
+        let copy = try bench.onlySegment
+        let node = try #require(storage.files[copy])
+        // Of what it holds again the first batch is left.
+        node.bytes.replaceSubrange(8_192..., with: [UInt8](repeating: 0, count: node.bytes.count - 8_192))
+        if isDamaged { node.bytes[20] ^= 1 }
+        storage.available = 0
+        try bench.restart(clean: false)
+        let names = try storage.names(in: "logs/normal").filter { $0.hasSuffix(".segment") }
+        #expect(names.count == 2)
+        if !isDamaged { storage.fault = { $0 == .read(copy, 0) ? .io : nil } }
+        bench.commit(.urgent, batches: [1])
+        storage.fault = nil
+        storage.available = 1 << 40
+        #expect(try storage.names(in: "logs/normal").filter { $0.hasSuffix(".segment") }.count == 1)
+        let low = try #require(bench.queue.cursor(destination: "main", log: .normal)?.low)
+        #expect(ledger(bench, .normal).evicted == low - 1)
+        let rest = try bench.drain()
+        #expect(rest.quarantined.isEmpty && rest.events.count == 7 - Int(low))
+    }
 }

@@ -53,10 +53,11 @@ struct ReadPlace {
                 guard try take(ahead, &chunk, through: end) else { return }
                 continue
             }
-            guard records != nil else {
+            guard let next = records else {
                 try findBatch(through: end)
                 continue
             }
+            if loseRest(before: next.sequence, through: end, at: next.offset, &chunk) { continue }
             // A chunk has the epoch of one start.
             guard chunk.records.isEmpty || chunk.epoch == epoch else { return }
             chunk.epoch = epoch
@@ -136,6 +137,7 @@ struct ReadPlace {
     private mutating func take(
         _ search: RecordSearch, _ chunk: inout ChunkBuilder, through end: UInt64
     ) throws(Errno) -> Bool {
+        if loseRest(before: search.sequence, through: end, at: search.offset, &chunk) { return true }
         var search = search
         switch try search.next() {
         case nil:
@@ -169,6 +171,17 @@ struct ReadPlace {
             let rest = max(found.lowerBound, sequence)...min(found.upperBound, end)
             lose(rest, isRest ? bytes.prefix(0) : bytes, &chunk, from: found.lowerBound)
         }
+        return true
+    }
+
+    /// Loses what the chunk before was not to hold of a range that is not there; true where there is any.
+    ///
+    /// The segment that had it end there has turned out to be none.
+    private mutating func loseRest(
+        before next: UInt64, through end: UInt64, at offset: Int, _ chunk: inout ChunkBuilder
+    ) -> Bool {
+        guard next > sequence else { return false }
+        lose(sequence...min(next - 1, end), offset..<offset, &chunk)
         return true
     }
 
