@@ -27,7 +27,8 @@ extension Queue {
 
     /// Gives up all that is kept for a destination, durably: the events it had still to get, and its dead letters.
     ///
-    /// - Throws: `failed`; then a start may find it again.
+    /// - Throws: `failed`; then its events are kept, but letters may be gone, and a crash before the next sync may yet
+    ///   have it forgotten.
     package func forget(destination: String) throws(QueueError) -> RemovalOutcome {
         guard !isConfigured(destination) else { return .isConfigured }
         guard keeps(destination) else { return .isUnknown }
@@ -41,25 +42,27 @@ extension Queue {
             cursor(destination: destination, log: letter.name.log).map { letter.name.sequence < $0.low } ?? true
         }
         _ = try remove(names.sorted())
+        let before = cursors
         for key in keys {
             if let cursor = cursors.removeValue(forKey: key) { cursorFile.free(cursor.slot) }
             heads[key] = nil
             lookedUpAges[key] = nil
         }
         headsChanged = true
-        try synchroniseCursors()
+        try synchroniseCursors(orGoBackTo: before, of: destination)
         return .done(givenUp: queued + UInt64(letters))
     }
 
     /// Has a destination of which nothing is known yet take over where another stands; durable when it returns.
     ///
-    /// - Throws: `failed`; then a start may find the old name.
+    /// - Throws: `failed`; then nothing has changed, but a crash before the next sync may yet have it renamed.
     package func rename(destination: String, to name: String) throws(QueueError) -> RemovalOutcome {
         guard !isConfigured(destination) else { return .isConfigured }
         guard keeps(destination) else { return .isUnknown }
         guard !knows(destination: name) else { return .isTaken }
         guard deadLetters(of: destination, limit: 1).isEmpty else { return .hasLetters }
         try completeStart()
+        let before = cursors
         for (key, cursor) in cursors where key.destination == destination {
             let new = CursorKey(destination: name, log: key.log)
             cursors[key] = nil
@@ -69,7 +72,26 @@ extension Queue {
             lookedUpAges[key] = nil
         }
         headsChanged = true
-        try synchroniseCursors()
+        try synchroniseCursors(orGoBackTo: before, of: destination)
         return .done(givenUp: 0)
+    }
+
+    /// Makes the cursors durable; where that fails, a destination has those again that it had.
+    private func synchroniseCursors(
+        orGoBackTo before: [CursorKey: Cursor], of destination: String
+    ) throws(QueueError) {
+        do throws(QueueError) {
+            try synchroniseCursors()
+        } catch {
+            for (key, cursor) in cursors where before[key] == nil {
+                cursorFile.free(cursor.slot)
+                cursors[key] = nil
+            }
+            for (key, cursor) in before where key.destination == destination {
+                let slot = cursorFile.write(slot(key, cursor.state), at: nil)
+                cursors[key] = Cursor(state: cursor.state, slot: slot)
+            }
+            throw error
+        }
     }
 }

@@ -35,6 +35,27 @@ struct RemovalTests {
         #expect(bench.queue.recovery.damagedSlots == 0)
     }
 
+    /// What is answered with a failure has not happened.
+    @Test(arguments: [true, false], [MemoryStorage.Call.synchronise("cursors.new"), .synchroniseDirectory("")])
+    func aRemovalThatFailsChangesNothing(isRename: Bool, failing: MemoryStorage.Call) throws {
+        let (storage, bench) = try bench()
+        storage.fault = { call in call == failing ? .io : nil }
+        #expect(throws: QueueError.self) {
+            if isRename {
+                _ = try bench.queue.rename(destination: "main", to: "new")
+            } else {
+                _ = try bench.queue.forget(destination: "main")
+            }
+        }
+        storage.fault = nil
+        for round in 0..<2 {
+            #expect(bench.queue.snapshot.cursors.map(\.destination) == ["main", "other"], "\(round)")
+            #expect(try bench.queue.read(.normal, for: "main", from: 1, limit: 9_999, age: 0)?.records.count == 3)
+            try bench.queue.synchroniseCursors()
+            try bench.restart(clean: false)
+        }
+    }
+
     @Test func lettersGoWithTheirDestination() throws {
         let (_, bench) = try bench()
         let refusal = EventRefusal(status: 400, attempts: 1, detail: [])

@@ -5,6 +5,8 @@ internal import Queue
 extension RealQueue {
     /// What cannot be read because of one bad sector, bytes.
     private static let page = 4_096
+    /// About what a batch's header takes, bytes.
+    private static let batchHeader = 64
 
     func inject(_ fault: InjectedFault) -> Bool {
         switch fault {
@@ -40,7 +42,9 @@ extension RealQueue {
 
     private func flip() -> Bool {
         guard let (path, log, contents, used) = chooseSegment() else { return false }
-        let offset = Int.random(in: 0..<used, using: &random)
+        var offset = Int.random(in: 0..<used, using: &random)
+        // Most of a block is not its header, on which more hangs.
+        if Bool.random(using: &random) { offset -= offset % SectorImage.sector - offset % Self.batchHeader }
         disk.flip(path, at: offset, mask: UInt8(1) << UInt8.random(in: 0...7, using: &random))
         injuries.append(Injury(log, [(contents, offset..<offset + 1)]))
         return true

@@ -16,12 +16,14 @@ enum Operation: CaseIterable {
         case .purge: 5
         case .synchronise, .refuse, .lateAnswer, .fault: 4
         case .loseAnswer, .loseRequest, .squeeze, .wait: 3
-        case .catchUp: 2
+        case .catchUp: 4
         case .purgeLog, .use, .stop, .kill, .powerCut: 1
         }
     }
 
+    /// All of them, and all but `catchUp`.
     static let wheel = allCases.flatMap { [Operation](repeating: $0, count: $0.weight) }
+    static let wheelWithoutCatchingUp = wheel.filter { $0 != .catchUp }
 }
 
 extension QueueScenario {
