@@ -22,7 +22,7 @@ _uplinkctl() {
             sed -n '/^Options:/,/^$/s/^  \(--[a-z-]*\).*/\1/p')" -- "$word")
     elif [[ -n $next ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$next" -- "$word" | uniq)
-    else
+    elif [[ $("${COMP_WORDS[0]}" $command --help 2>/dev/null | head -n 1) =~ FILE|DIR ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
     fi
 }
