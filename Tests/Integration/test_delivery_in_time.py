@@ -257,13 +257,20 @@ def test_certificates_that_cannot_be_used(daemons, home):
 
     daemon.start()
     try:
+        with open(path, "wb") as file:
+            file.write(b"no certificate either")
         changed, (warning,) = reload()
-        assert path in warning and changed == []
+        assert path in warning and changed == [], "what cannot be used changes nothing"
         shutil.copy(certificate("authority.pem"), path)
         assert reload() == (['[Destination "main"]: what its files hold'], [])
         assert daemon.destination()["file_fault"] is None
         until(lambda: collector.numbers() == [1, 1], 10, daemon.destination)
         assert reload() == ([], [])
+        os.truncate(path, 0)
+        changed, (warning,) = reload()
+        assert path in warning and changed == [] and path in daemon.destination()["file_fault"]
+        daemon.post_numbers([2])
+        until(lambda: collector.numbers() == [1, 1, 2], 10, "what was read before is in force")
     finally:
         stop_all(collector)
 
