@@ -22,8 +22,10 @@ _uplinkctl() {
             sed -n '/^Options:/,/^$/s/^  \(--[a-z-]*\).*/\1/p')" -- "$word")
     elif [[ -n $next ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$next" -- "$word" | uniq)
-    elif [[ $("${COMP_WORDS[0]}" $command --help 2>/dev/null | head -n 1) =~ FILE|DIR ]]; then
-        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    else
+        # shellcheck disable=SC2086
+        rest=$("${COMP_WORDS[0]}" $command --help 2>/dev/null | head -n 1)
+        [[ $rest != *@(FILE|DIR)* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
     fi
 }
 complete -o filenames -F _uplinkctl uplinkctl
