@@ -151,8 +151,8 @@ extension Truth {
 
     /// True for an event of a commit that failed.
     ///
-    /// It may stand at the end of the segment that was given up, under the number that the next one gave to another. Where
-    /// a fault has taken that one whole, nothing tells that it was not acknowledged.
+    /// It may stand at the end of the segment that was given up, under the number that the next one gave to another.
+    /// Where a fault has taken that one whole, nothing tells that it was not acknowledged.
     private func isRefused(_ token: Int) -> Bool {
         !acknowledged.contains { $0.values.contains { $0.token == token } }
     }
