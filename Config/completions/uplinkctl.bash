@@ -23,7 +23,9 @@ _uplinkctl() {
     elif [[ -n $next ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$next" -- "$word" | uniq)
     else
-        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        # shellcheck disable=SC2086
+        rest=$("${COMP_WORDS[0]}" $command --help 2>/dev/null | head -n 1)
+        [[ $rest != *@(FILE|DIR)* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
     fi
 }
 complete -o filenames -F _uplinkctl uplinkctl

@@ -25,6 +25,6 @@ elif [[ $PREFIX == -* ]]; then
     _describe option options
 elif (( $#next )); then
     _describe command next
-else
+elif [[ $(_call_program usage $words[1] ${=command} --help 2>/dev/null | head -n 1) == *(FILE|DIR)* ]]; then
     _files
 fi

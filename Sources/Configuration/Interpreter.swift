@@ -6,7 +6,7 @@ struct Interpreter {
     private enum Target {
         /// No section began yet.
         case none
-        /// An unknown or refused section: what is in it is passed over.
+        /// An unknown, malformed or refused section: what is in it is passed over.
         case skipped
         case intake, control, queue, reachability, consent
         case category(Int)
@@ -29,6 +29,7 @@ struct Interpreter {
             switch statement.content {
             case .section(let name, let instance):
                 target = section(name, instance, at: statement.origin, &problems)
+            case .malformedSection: target = .skipped
             case .assignment(let key, let value, let valueOrigin):
                 assign(
                     Assignment(key: key, value: value, keyOrigin: statement.origin, valueOrigin: valueOrigin), &problems

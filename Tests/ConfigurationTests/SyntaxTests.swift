@@ -25,6 +25,11 @@ struct SyntaxTests {
         ("[ ]", "f:1:1: error: the section has no name"),
         ("[Queue]\nMaxSize=1\\", "f:2:10: error: a line cannot be continued: write it as one line"),
         ("[Destination main]", "f:1:14: error: the name belongs in double quotes: [Destination \"main\"]"),
+        (
+            "[Queue]\n[Destination main]\nURL=x",
+            "f:2:14: error: the name belongs in double quotes: [Destination \"main\"]"
+        ),
+        ("[\nURL=x", "f:1:2: error: a section's line begins with '[' and ends with ']'"),
         ("[Destination \"ma\"in\"]", "f:1:14: error: the name belongs in double quotes: [Destination \"main\"]"),
         ("[Destination]", "f:1:2: error: a destination needs a name: [Destination \"main\"]"),
         ("[Destination \"Main\"]", "f:1:2: error: the name 'Main' is not 1 to 32 of a-z, 0-9 and '-'"),

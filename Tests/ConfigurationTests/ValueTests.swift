@@ -112,6 +112,13 @@ struct ValueTests {
         #expect(try destination("Header=A: 1\nHeader=\nHeader=C: 3").headers.map(\.name) == ["C"])
     }
 
+    @Test func aBlankBehindACommaIsNamed() {
+        let text = "[Destination \"main\"]\nURL=https://collect.example/v1\nNetworkTypes=wifi, ethernet"
+        let message = "a type is missing: write no blank beside a comma, as in wifi,ethernet"
+        let found = problems(text)
+        #expect(found.count == 1 && found[0].contains(":3:19: error: ") && found[0].contains(message), "\(found)")
+    }
+
     @Test(arguments: [
         "NetworkTypes=wlan", "NetworkTypes=none", "NetworkTypes=bulk:", "NetworkTypes=ads:wifi",
         "NetworkTypes=bulk:wifi bulk:vpn", "NetworkTypes=wifi,,vpn",

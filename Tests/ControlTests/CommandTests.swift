@@ -144,9 +144,15 @@ struct CommandTests {
         slow.storage.state = .slow
         var full = StatusReport.example
         full.storage.state = .full
+        var faulty = StatusReport.example
+        faulty.destinations[1].fileFault = "/ca.pem, named by CACertificate, cannot be used: No such file or directory"
+        var removed = StatusReport.example
+        removed.destinations[1].flags = [.removed]
+        var forgotten = removed
+        forgotten.destinations[1].ledger.queued = 0
         let cases: [(StatusReport, Bool, Int32)] = [
             (.held, true, 4), (dead, true, 4), (failing, false, 4), (full, false, 4), (slow, true, 0),
-            (slow, false, 4),
+            (slow, false, 4), (faulty, true, 4), (removed, true, 4), (forgotten, true, 0),
         ]
         for (report, isReady, expected) in cases {
             var script = Script()
@@ -265,11 +271,11 @@ struct CommandTests {
         let requests = Lock<[String]>([])
         try withServer(Self.taking(requests)) { path in
             let console = CapturedConsole(input: ["{\"a\":1}\n"], environment: ["UPLINKD_SOCKET": path])
-            #expect(console.run("send", "--consent", "ads&x", "--ttl", "1min 30s", "--lane", "bulk") == 0)
+            #expect(console.run("send", "--ttl", "1min 30s&x", "--lane", "bulk") == 0)
         }
         #expect(
             requests.with { $0 } == [
-                "/v1/events?lane=bulk&ttl=1min%2030s&consent=ads%26x application/x-ndjson {\"a\":1}\n"
+                "/v1/events?lane=bulk&ttl=1min%2030s%26x application/x-ndjson {\"a\":1}\n"
             ])
     }
 

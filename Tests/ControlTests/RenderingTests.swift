@@ -55,11 +55,20 @@ struct RenderingTests {
         let text = try screen(report)
         #expect(text.contains("\ncollector    reachable, held  41 s "))
         #expect(text.contains("\nbackup       removed          -  "))
-        #expect(text.contains("\n  no longer configured: its events are kept and take room; put its section back"))
-        #expect(text.contains("\n  sent, or see uplinkctl destination rename and uplinkctl destination forget\n"))
+        #expect(text.contains("\n  no longer configured: its events, and all new ones, are kept for it and take"))
+        #expect(text.contains("back, or uplinkctl destination forget backup, or destination rename\n"))
+        #expect(text.contains("\n  backup is no longer configured, and 12 events are kept for it: put its"))
         #expect(text.contains("\n  not delivered: 3 quarantined\n"))
         #expect(text.contains("  now\n"))
         #expect(!text.contains("in 0 s"))
+    }
+
+    @Test func aFileThatCannotBeUsedIsNamedAlsoWhileNothingWaits() throws {
+        var report = StatusReport.example
+        report.destinations[0].ledger.queued = 0
+        report.destinations[0].fileFault = "/ca\u{1B}.pem cannot be used"
+        let text = try screen(report)
+        #expect(text.hasSuffix("\nNeeds a person:\n  collector: /ca\\u001b.pem cannot be used\n"))
     }
 
     @Test func colourOnlyAddsToTheWords() throws {

@@ -1,4 +1,5 @@
 """Delivery as time goes by: a destination that is dead for long, lanes, what collectors ask for, second tries."""
+import json
 import os
 import shutil
 import subprocess
@@ -225,7 +226,7 @@ def test_a_token_from_a_credential(daemons, home):
 
 
 def test_certificates_that_cannot_be_used(daemons, home):
-    """Nothing is lost or sent; the status names the file, as does `--check`, and a reload reads it again."""
+    """Nothing is lost or sent; status, `--check` and a reload name the file, and a reload reads it again."""
     collector = Secure()
     path = os.path.join(home, "authority.pem")
     daemon = daemons(url=f"https://127.0.0.1:{collector.port}/", options=FAST + f"CACertificate={path}\n",
@@ -239,6 +240,8 @@ def test_certificates_that_cannot_be_used(daemons, home):
         assert said.stderr.startswith(f"{daemon.configuration}:"), said
         daemon.start()
         try:
+            fault = daemon.destination()["file_fault"] or ""
+            assert path in fault and words in fault, "also while nothing waits"
             daemon.post_numbers([1])
             until(lambda: daemon.destination()["reason"] == "tls", 10, daemon.destination)
             detail = daemon.destination()["last_error"]["detail"]
@@ -246,11 +249,28 @@ def test_certificates_that_cannot_be_used(daemons, home):
             assert not collector.requests
         finally:
             assert daemon.stop() == 0
+    def reload():
+        status, _, body = request(daemon.control, "POST", "/v1/reload")
+        assert status == 200
+        verdict = json.loads(body)
+        return verdict["changed"], verdict["warnings"]
+
     daemon.start()
-    shutil.copy(certificate("authority.pem"), path)
     try:
-        assert request(daemon.control, "POST", "/v1/reload")[0] == 200
+        with open(path, "wb") as file:
+            file.write(b"no certificate either")
+        changed, (warning,) = reload()
+        assert path in warning and changed == [], "what cannot be used changes nothing"
+        shutil.copy(certificate("authority.pem"), path)
+        assert reload() == (['[Destination "main"]: what its files hold'], [])
+        assert daemon.destination()["file_fault"] is None
         until(lambda: collector.numbers() == [1, 1], 10, daemon.destination)
+        assert reload() == ([], [])
+        os.truncate(path, 0)
+        changed, (warning,) = reload()
+        assert path in warning and changed == [] and path in daemon.destination()["file_fault"]
+        daemon.post_numbers([2])
+        until(lambda: collector.numbers() == [1, 1, 2], 10, "what was read before is in force")
     finally:
         stop_all(collector)
 

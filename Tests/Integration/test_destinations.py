@@ -257,7 +257,8 @@ def test_destination_removed_and_back(daemons, collector):
     for _ in range(2):
         shown = daemon.destination("gone")
         assert shown["flags"] == ["removed"] and daemon.assert_ledger("gone")["queued"] == 20, shown
-        assert "gone" in control(daemon, "status").stdout
+        said = control(daemon, "status", "--check")
+        assert said.returncode == 4 and "uplinkctl destination forget gone" in said.stdout, said
         daemon.kill()
         daemon.start()
     daemon.post_numbers(range(20, 30))
@@ -271,6 +272,13 @@ def test_destination_removed_and_back(daemons, collector):
         until(lambda: len(back.taken) == 30, 10, f"it goes on\n{daemon.read_log()}")
         assert back.numbers() == list(range(30)) and collector.numbers() == list(range(30))
         settled(daemon, 30, "gone")
+        assert daemon.stop() == 0
+        daemon.start()
+        del daemon.destinations["gone"]
+        daemon.write_configuration(FAST, CHECKS)
+        assert control(daemon, "reload").returncode == 0
+        assert "gone is no longer configured; kept for it: 0 events, and every new one" in daemon.read_log()
+        assert control(daemon, "status", "--check").returncode == 0
     finally:
         back.stop()
 

@@ -99,6 +99,7 @@ def test_every_page_and_document_is_sound(package, tmp_path):
         assert re.search(rf"^   {name}\b", commands, re.M), name
     keys = re.findall(r"^#([A-Z]\w+=\S*)", (tmp_path / "etc/uplinkd/uplinkd.conf").read_text(), re.M)
     assert len(keys) > 30
+    assert settings.count('[Destination "main"]') == 2
     for key in keys:
         assert f"       {key}" in settings, key
     documents = tmp_path / "usr/share/doc/uplinkd"
@@ -122,6 +123,7 @@ def test_every_page_and_document_is_sound(package, tmp_path):
 @pytest.mark.parametrize("line, offered", [
     ("", {"status", "send", "verify"}), ("sta", {"status"}), ("send --la", {"--lane"}),
     ("send --lane ", {"urgent", "normal", "bulk"}), ("--json status --ch", {"--check"}), ("flush --ch", set()),
+    ("pause ", set()), ("destination forget ", set()), ("send ", {"usr"}), ("verify ", {"usr"}),
 ])
 def test_bash_completes(package, tmp_path, line, offered):
     run("dpkg-deb", "-x", package, str(tmp_path))

@@ -32,7 +32,8 @@ struct LineReader {
             problems.add(
                 .error, at: line.origin(whole.upperBound - 1), "a line cannot be continued: write it as one line")
         } else if first == "[" {
-            readSection(line, whole, &problems)
+            let malformed = Statement(content: .malformedSection, origin: line.origin(whole.lowerBound))
+            statements.append(section(line, whole, &problems) ?? malformed)
         } else if let equals = line.scalars[whole].firstIndex(of: "=") {
             readAssignment(line, whole, equals, &problems)
         } else {
@@ -57,12 +58,12 @@ struct LineReader {
         statements.append(Statement(content: content, origin: line.origin(key.lowerBound)))
     }
 
-    /// `[name]` or `[name "instance"]`, nothing behind it.
-    private mutating func readSection(_ line: Line, _ whole: Range<Int>, _ problems: inout ProblemList) {
+    /// `[name]` or `[name "instance"]`, nothing behind it; nil where it is neither.
+    private func section(_ line: Line, _ whole: Range<Int>, _ problems: inout ProblemList) -> Statement? {
         guard whole.count >= 2, line.scalars[whole].last == "]" else {
             problems.add(
                 .error, at: line.origin(whole.upperBound), "a section's line begins with '[' and ends with ']'")
-            return
+            return nil
         }
         let inner = line.trimmed(whole.lowerBound + 1..<whole.upperBound - 1)
         let nameEnd = inner.first { line.isBlank($0) || line.scalars[$0] == "\"" } ?? inner.upperBound
@@ -70,7 +71,7 @@ struct LineReader {
         let quoted = line.trimmed(nameEnd..<inner.upperBound)
         guard !name.isEmpty else {
             problems.add(.error, at: line.origin(whole.lowerBound), "the section has no name")
-            return
+            return nil
         }
         var instance: String?
         if !quoted.isEmpty {
@@ -79,13 +80,12 @@ struct LineReader {
                 problems.add(
                     .error, at: line.origin(quoted.lowerBound),
                     "the name belongs in double quotes: [\(line.text(name)) \"\(bare)\"]")
-                return
+                return nil
             }
             instance = text
         }
-        statements.append(
-            Statement(
-                content: .section(name: line.text(name), instance: instance), origin: line.origin(name.lowerBound)))
+        return Statement(
+            content: .section(name: line.text(name), instance: instance), origin: line.origin(name.lowerBound))
     }
 
     private func unquoted(_ line: Line, _ range: Range<Int>) -> String? {

@@ -72,6 +72,9 @@ extension ValueKind where Value == [DestinationSection.NetworkTypes] {
         var offset = offset
         var found: [String] = []
         for word in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init) {
+            guard !word.isEmpty else {
+                throw BadValue("a type is missing: write no blank beside a comma, as in wifi,ethernet", at: offset)
+            }
             guard types.contains(word) else { throw unknownWord(word, types, at: offset) }
             found.append(word)
             offset += word.unicodeScalars.count + 1

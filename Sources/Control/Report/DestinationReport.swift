@@ -61,6 +61,8 @@ package struct DestinationReport: Sendable, Equatable {
     package var oldestAge: Duration?
     package var lastSuccess: WallTime?
     package var lastError: Failure?
+    /// Which file of certificates cannot be used, and why.
+    package var fileFault: String?
     package var nextAttemptAt: WallTime?
     /// Tries since the last success.
     package var attempts: UInt64 = 0

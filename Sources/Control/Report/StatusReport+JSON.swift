@@ -81,6 +81,7 @@ extension DestinationReport {
             writer.name("last_error")
             writer.null()
         }
+        writer.member("file_fault", fileFault)
         writer.member("next_attempt_at", nextAttemptAt)
         writer.member("attempts", attempts)
         writer.endObject()

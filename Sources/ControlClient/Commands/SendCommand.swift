@@ -8,7 +8,6 @@ extension Command {
         options: [
             CommandOption(name: "--lane", value: "LANE", summary: "urgent, normal (as without it), or bulk"),
             CommandOption(name: "--ttl", value: "TIME", summary: "give events up after so long, as 30s, 5min or 7d"),
-            CommandOption(name: "--consent", value: "CATEGORY", summary: "what they need the consent for"),
         ],
         summary: "post events, from standard input or a file",
         details: """
@@ -28,7 +27,7 @@ extension Command {
         }
         var sender = Sender(
             DaemonSocket.events.path(invocation, console),
-            parameters: ["lane", "ttl", "consent"].compactMap { name in
+            parameters: ["lane", "ttl"].compactMap { name in
                 invocation.options["--" + name].map { (name, $0) }
             })
         guard let name = invocation.operand, name != "-" else {

@@ -7,9 +7,10 @@ extension Command {
         summary: "how daemon, network and destinations are",
         details: """
             Shows on one screen what the daemon knows. With --check the exit status is 4
-            when a destination is held, a dead letter lies there, or storage fails or is
-            full, so that events are refused; never for being offline. It is 3 when the
-            daemon is not running, 69 when it does not answer.
+            when a destination is held, a dead letter lies there, events are kept for a
+            destination that is no longer configured, a certificate file cannot be used,
+            or storage fails or is full, so that events are refused; never for being
+            offline. It is 3 when the daemon is not running, 69 when it does not answer.
             """
     ) { invocation, console in
         let answer: Answer

@@ -15,6 +15,13 @@ enum Attention {
             if one.flags.contains("held") {
                 reasons.append("\(one.name) is held (\(one.reason))" + (one.lastError.map { ": \($0)" } ?? ""))
             }
+            if let fault = one.fileFault { reasons.append("\(one.name): \(fault)") }
+            if one.flags.contains("removed"), let queued = one.ledger["queued"], queued > 0 {
+                reasons.append(
+                    "\(one.name) is no longer configured, and \(Quantity.count(queued)) "
+                        + "\(queued == 1 ? "event is" : "events are") kept for it: put its section back, or uplinkctl "
+                        + "destination forget \(one.name), or uplinkctl destination rename \(one.name) NEW")
+            }
             let dead = one.ledger["dead"] ?? 0
             if dead > 0 {
                 reasons.append("\(one.name) has \(Quantity.count(dead)) dead \(dead == 1 ? "letter" : "letters")")

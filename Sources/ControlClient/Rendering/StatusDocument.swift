@@ -16,6 +16,8 @@ struct StatusDocument {
         /// Status and text of the last error.
         var lastError: String?
         var lastErrorAt: WallTime?
+        /// Which file of certificates cannot be used, and why.
+        var fileFault: String?
         var nextAttemptAt: WallTime?
         var attempts: Int64 = 0
     }
@@ -78,6 +80,7 @@ extension StatusDocument.Destination {
         lastSuccess = json.time("last_success")
         nextAttemptAt = json.time("next_attempt_at")
         attempts = json["attempts"]?.integer ?? 0
+        fileFault = json.text("file_fault")
         guard let error = json["last_error"], error.members != nil else { return }
         let parts = [
             error["status"]?.integer.map { "answer \($0)" }, error.text("detail").flatMap { $0.isEmpty ? nil : $0 },

@@ -118,8 +118,8 @@ struct StatusScreen {
         var notes: [String] = []
         if one.reason != "none" { notes.append(one.reason) }
         if one.flags.contains("removed") {
-            notes.append("no longer configured: its events are kept and take room; put its section back to have them")
-            notes.append("sent, or see uplinkctl destination rename and uplinkctl destination forget")
+            notes.append("no longer configured: its events, and all new ones, are kept for it and take room, until its")
+            notes.append("section is put back, or uplinkctl destination forget \(one.name), or destination rename")
         }
         if one.attempts > 0 {
             let success = age(one.lastSuccess).map { "last success \($0) ago" } ?? "no success yet"

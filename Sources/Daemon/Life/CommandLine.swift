@@ -14,7 +14,7 @@ struct DaemonCommand: Equatable {
         uplinkd [--config FILE] [--check] [--version] [--help]
 
           --config FILE  read FILE instead of /etc/uplinkd/uplinkd.conf; FILE.d/*.conf are read after it
-          --check        read the configuration, print every problem, exit 0 or 78
+          --check        read the configuration and its files as the calling user, print every problem, exit 0 or 78
           --version      print the version
           --help         print this
 

@@ -55,6 +55,7 @@ extension LoopThread {
         }
         upcoming = nil
         let changes = Configuration.changes(from: before, to: after)
+        let files = filesChanged(by: loaded, besides: changes)
         let maker = UnitMaker(
             loaded, newSnapshot, keeping: unitsKept(by: loaded), madeBefore: unitsMade, at: loop.now)
         unitsMade = maker.made
@@ -68,15 +69,27 @@ extension LoopThread {
         tell(.networkChanged(by: "reload"))
         tell(.reloaded)
         tellOfRemoved()
-        log.log(.reloaded(changes: changes.map { "\($0)" }))
+        let told = changes.map { "\($0)" } + files
+        log.log(.reloaded(changes: told))
         var change = Change(.configuration)
-        change.detail = changes.isEmpty ? "nothing changed" : changes.map { "\($0)" }.joined(separator: "; ")
+        change.detail = told.isEmpty ? "nothing changed" : told.joined(separator: "; ")
         watchers.tell(change, at: Clock.wall)
         endReload(
             .taken(
-                changed: changes.filter { !$0.needsRestart }.map { "\($0)" },
+                changed: changes.filter { !$0.needsRestart }.map { "\($0)" } + files,
                 needsRestart: changes.filter(\.needsRestart).map { "\($0)" },
-                warnings: loaded.warnings.map { "\($0)" }))
+                warnings: (loaded.warnings + loaded.fileProblems).map { "\($0)" }))
+    }
+
+    /// Destinations of which only the files that they name hold something else; what cannot be used changes nothing.
+    private func filesChanged(by loaded: LoadedSettings, besides changes: [ConfigurationChange]) -> [String] {
+        loaded.destinations.filter { files in
+            guard files.credentialsFault == nil, files.settings.tokenFault == nil,
+                let old = settings.destinations.first(where: { $0.settings.name == files.settings.name })
+            else { return false }
+            let isOtherwiseTheSame = !changes.contains { $0.setting.instance == files.settings.name }
+            return isOtherwiseTheSame && old.settings != files.settings
+        }.map { "[Destination \"\($0.settings.name)\"]: what its files hold" }
     }
 
     /// The units whose delivery a configuration leaves as it is.

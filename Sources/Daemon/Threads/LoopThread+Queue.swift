@@ -44,9 +44,9 @@ extension LoopThread {
         }
     }
 
-    /// Tells of destinations that the configuration no longer names, but for which events are kept.
+    /// Tells of destinations that the configuration no longer names, but for which events, and all new ones, are kept.
     func tellOfRemoved() {
-        let removed = snapshot.cursors.filter { $0.isRemoved && $0.queued > 0 }
+        let removed = snapshot.cursors.filter(\.isRemoved)
         for name in Set(removed.map(\.destination)).sorted() {
             let events = removed.filter { $0.destination == name }.reduce(0) { $0 + $1.queued }
             log.log(.destinationRemoved(name, events: events))

@@ -136,14 +136,17 @@ extension NoticeKind {
         .destinationRemoved: NoticeEntry(
             priority: .warning, distinguishedBy: [.destination],
             text: """
-                Destination @UPLINK_DESTINATION@ is no longer configured; kept for it: @UPLINK_EVENTS@ events
+                Destination @UPLINK_DESTINATION@ is no longer configured; kept for it: @UPLINK_EVENTS@ events, and \
+                every new one
                 """,
             meaning: """
-                Its section has vanished from the configuration. Its events stay in the queue and take room.
+                Its section has vanished from the configuration. Its events stay in the queue, and every new event is \
+                kept for it as well: in time they fill the queue.
                 """,
             action: """
                 Put the section back, with another URL= if need be, and leave it there until `uplinkctl status` shows \
-                nothing queued; or give its events up by `uplinkctl destination forget @UPLINK_DESTINATION@`.
+                nothing queued; or give its events up by `uplinkctl destination forget @UPLINK_DESTINATION@`; or have \
+                another destination get them: `uplinkctl destination rename @UPLINK_DESTINATION@ NEW`.
                 """
         ),
         .destinationPaused: NoticeEntry(
@@ -368,10 +371,13 @@ extension NoticeKind {
             priority: .error, distinguishedBy: [.file, .detail],
             text: "@UPLINK_FILE@, named by @UPLINK_SETTING@, cannot be used: @UPLINK_DETAIL@",
             meaning: """
-                A token or certificate could not be used. What needs it waits: a token is read again at \
-                the next try, a certificate at a reload.
+                A token or certificate could not be used. What needs it waits, unless a good one was read before. A \
+                token is read again at the next try, a certificate only at a reload.
                 """,
-            action: "Look at the file's path, owner and mode: the daemon runs as user uplinkd."
+            action: """
+                Look at the file's path, owner and mode: the daemon runs as user uplinkd. Then, for a certificate, \
+                `systemctl reload uplinkd`.
+                """
         ),
         .loopStalled: NoticeEntry(
             priority: .warning, distinguishedBy: [],
