@@ -50,6 +50,14 @@ package struct DestinationUnit: Sendable {
                 lastID: number << Self.requestBits))
     }
 
+    /// Begins in the place of the unit that its destination had before a reload; nil where that is new.
+    mutating func takeOver(from former: DestinationUnit?) {
+        cause = "reload"
+        guard let former else { return }
+        toldGate = former.toldGate
+        if addresses.isEmpty, lookupHost == former.lookupHost { addresses = former.addresses }
+    }
+
     /// Its name.
     package var name: String { delivery.settings.name }
 
