@@ -19,6 +19,7 @@ struct ReloadTests {
         var changes: [Change] = []
         var lines: [String] = []
         var now = Instant(nanoseconds: 1_000_000_000_000)
+        var hasPath = true
         private let known = [IPAddress(text: "198.51.100.9")].compactMap { $0 }
 
         init(_ units: [DestinationUnit]) {
@@ -63,7 +64,8 @@ struct ReloadTests {
         }
 
         private func path(_ addresses: [IPAddress?], _ type: ConnectionType) -> PathVerdict {
-            .usable(
+            guard hasPath else { return .none(.noRoute, detail: "no route") }
+            return .usable(
                 addresses.map { address in
                     Candidate(
                         address: address, path: Path(interface: 2), interfaceName: "wwan0", connectionType: type)
@@ -71,9 +73,12 @@ struct ReloadTests {
         }
     }
 
-    private func unit(_ name: String, batch: Int = 500, number: UInt64) throws -> DestinationUnit {
+    private func unit(
+        _ name: String, batch: Int = 500, policy: NetworkPolicy = .any, number: UInt64
+    ) throws -> DestinationUnit {
         var settings = DestinationSettings(name: name, url: try DestinationURL("https://\(name).example/in"))
         settings.batchMaximumEvents = batch
+        settings.networkPolicy = policy
         return DestinationUnit(
             reachability: ReachabilityMachine(
                 settings: ReachabilitySettings(checks: true, checkInterval: .seconds(30)), seed: number,
@@ -99,5 +104,27 @@ struct ReloadTests {
         #expect(rig.changes.first { $0.kind == .state }?.cause == "reload")
         #expect(!rig.lines.contains { $0.contains("network") || $0.contains(" b ") }, "\(rig.lines)")
         #expect(!rig.changes.contains { $0.kind == .gate }, "\(rig.changes)")
+    }
+
+    @Test func eachGateIsTold() throws {
+        let bulkByWiFi = NetworkPolicy(own: [.bulk: [.wifi]])
+        let rig = Rig([try unit("a", policy: bulkByWiFi, number: 1)])
+        rig.live()
+        rig.hasPath = false
+        rig.tell(.networkChanged(by: "kernel"))
+        rig.live()
+        rig.tell(.pause(destination: "a", until: nil))
+        rig.tell(.resume(destination: "a"))
+        let told = rig.changes.filter { $0.kind == .gate }
+        #expect(
+            told.map(\.to) == [
+                "policy (bulk)", "connectivity, policy (bulk)", "connectivity, paused, policy (bulk)",
+                "connectivity, policy (bulk)",
+            ])
+        #expect(told.map(\.from) == ["open"] + told.dropLast().map(\.to))
+        #expect(told.first?.detail == "bulk waits for wifi; the network is ethernet")
+        rig.hasPath = true
+        rig.reload([try unit("a", number: 2)])
+        #expect(rig.changes.last { $0.kind == .gate }?.to == "open", "the unit is another")
     }
 }
