@@ -17,15 +17,31 @@ struct CommandTests {
             let console = CapturedConsole()
             #expect(console.run("monitor", "--socket", path) == 0)
             let text = "reachable -> no-path (no-route: no \\u001broute) by kernel link\n"
-            #expect(
-                console.output.text == "2026-11-28T07:04:38.123Z d0: \(text)2026-11-28T07:04:38.123Z d1: \(text)")
+            let time = "2026-11-28T07:04:38.123Z"
+            #expect(console.output.text == "\(time) d0: \(text)\(time) d1: \(text)\(time) daemon: stopping\n")
+            #expect(console.complaints.isEmpty)
         }
-        try withDaemon(Script(changes: 1)) { (path, _) throws in
+        try withDaemon(Script(changes: 1, saysGoodbye: false)) { (path, _) throws in
             let console = CapturedConsole()
-            #expect(console.run("monitor", "--json", "--socket", path) == 0)
+            #expect(console.run("monitor", "--json", "--socket", path) == 69)
+            #expect(console.complaints.text.contains("gone without a word"))
             let change = try JSONValue(parsing: console.output)
             #expect(change["kind"]?.string == "state" && change["to"]?.string == "no-path")
             #expect(change["at"]?.string == "2026-11-28T07:04:38.123Z" && change["cause"]?.string == "kernel link")
+        }
+    }
+
+    @Test func whatIsNotKnownOfAChangeIsNotSaid() throws {
+        var change = Change(.state)
+        (change.destination, change.from, change.to, change.reason) = ("d", "unreachable", "reachable", "none")
+        var reload = Change(.configuration)
+        reload.detail = "nothing changed"
+        for (change, line) in [(change, "d: unreachable -> reachable"), (reload, "configuration: nothing changed")] {
+            try withDaemon(Script(changes: 1, change: change)) { (path, _) throws in
+                let console = CapturedConsole()
+                #expect(console.run("monitor", "--socket", path) == 0)
+                #expect(console.output.text.hasPrefix("2026-11-28T07:04:38.123Z \(line)\n"))
+            }
         }
     }
 
@@ -57,7 +73,8 @@ struct CommandTests {
             (ClientError(connecting: "/x", .access), 77), (ClientError(connecting: "/x", .permission), 77),
             (ClientError(connecting: "/x", .noEntry), 69), (ClientError(connecting: "/x", .connectionRefused), 69),
             (ClientError(connecting: "/x", .wouldBlock), 75), (ClientError(connecting: "/x", .noMemory), 1),
-            (.timedOut(path: "/x"), 75), (.closed(path: "/x"), 69), (.malformed(path: "/x", detail: "y"), 1),
+            (.timedOut(path: "/x"), 75), (.closed(path: "/x"), 69), (.ended(path: "/x"), 69),
+            (.malformed(path: "/x", detail: "y"), 1),
         ] as [(ClientError, Int32)])
     func errorsOfTheConnectionHaveTheirStatus(_ error: ClientError, _ expected: Int32) {
         #expect(error.exitStatus.rawValue == expected)
@@ -193,6 +210,14 @@ struct CommandTests {
             let console = CapturedConsole()
             #expect(console.run("flush", "--socket", path) == 0)
             #expect(console.output.text == "collector is tried now\nbackup is not tried, it is paused\n")
+        }
+        script.report.destinations[0].reason = "policy"
+        script.report.destinations[0].reasonDetail = "all waits for wifi; the network is cellular"
+        try withDaemon(script) { (path, _) throws in
+            let console = CapturedConsole()
+            #expect(console.run("flush", "collector", "--socket", path) == 0)
+            let why = "all waits for wifi; the network is cellular"
+            #expect(console.output.text == "collector is sent only what NetworkTypes= lets leave: \(why)\n")
         }
     }
 

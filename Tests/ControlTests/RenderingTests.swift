@@ -24,7 +24,7 @@ struct RenderingTests {
             DESTINATION  STATE      FOR   QUEUED  OLDEST  DELIVERED IN ALL  NEXT TRY
             collector    reachable  41 s       0  -                 12,345  -
             backup       no-path    -         12  1 s                    0  in 10 s
-              no-route
+              no-route: no route to 192.0.2.1
               3 tries without success; no success yet
 
             """
@@ -45,6 +45,18 @@ struct RenderingTests {
         let fields = StatusReport.held.json
         #expect(isHarmless(printableJSON(fields).text))
         #expect(try JSONValue(parsing: printableJSON(fields)) == JSONValue(parsing: fields))
+    }
+
+    @Test func whyItWaitsIsSaidOnce() throws {
+        var report = StatusReport.example
+        report.destinations[0].reasonDetail = "the rest is spread after the outage"
+        report.destinations[1].reason = "refused"
+        report.destinations[1].reasonDetail = "nobody listens"
+        report.destinations[1].lastError = .init(status: nil, detail: "nobody listens", location: nil, at: nil)
+        let text = try screen(report)
+        #expect(text.contains("\n  the rest is spread after the outage\n"))
+        #expect(text.contains("\n  refused\n"))
+        #expect(text.contains("\n  last error: nobody listens\n"))
     }
 
     @Test func flagsStandBesideTheStateAndARemovedDestinationIsExplained() throws {

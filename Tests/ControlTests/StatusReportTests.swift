@@ -11,11 +11,13 @@ struct StatusReportTests {
             "network":{"connection_type":"wifi","since":"2026-11-28T07:04:38.123Z"},\
             "intake":{"accepted":12345,"refused":2,"duplicates":1,"connections":4},\
             "destinations":[\
-            {"name":"collector","state":"reachable","reason":"none","since":"2026-11-28T07:04:38.123Z","flags":[],\
+            {"name":"collector","state":"reachable","reason":"none","reason_detail":null,\
+            "since":"2026-11-28T07:04:38.123Z","flags":[],\
             "ledger":{"accepted":12345,"delivered":12345,"queued":0,"dead":0,"expired":0,"evicted":0,"purged":0,\
             "quarantined":0},"oldest_age_s":null,"last_success":"2026-11-28T07:05:00.000Z","last_error":null,\
             "file_fault":null,"next_attempt_at":null,"attempts":0},\
-            {"name":"backup","state":"no-path","reason":"no-route","since":null,"flags":[],\
+            {"name":"backup","state":"no-path","reason":"no-route","reason_detail":"no route to 192.0.2.1",\
+            "since":null,"flags":[],\
             "ledger":{"accepted":12,"delivered":0,"queued":12,"dead":0,"expired":0,"evicted":0,"purged":0,\
             "quarantined":0},"oldest_age_s":1.5,"last_success":null,"last_error":null,\
             "file_fault":null,"next_attempt_at":"2026-11-28T07:05:30.000Z","attempts":3}],\

@@ -159,6 +159,11 @@ def test_no_network_type_is_allowed(box):
     until(lambda: daemon.state() == "reachable", 10, "reachable")
     assert daemon.destination()["reason"] == "policy"
     daemon.post_numbers(range(5))
+    text = "all waits for wifi; the network is vpn"
+    shown = [subprocess.run([UPLINKCTL, "--socket", daemon.control, word], capture_output=True, text=True).stdout
+             for word in ("status", "flush")]
+    assert f"  policy: {text}\n" in shown[0], shown
+    assert shown[1] == f"main is sent only what NetworkTypes= lets leave: {text}\n"
     box.network.route(False)
     until(lambda: daemon.state() == "no-path", 5, "no path")
     assert daemon.destination()["reason"] == "no-route"
@@ -202,6 +207,10 @@ def test_each_change_with_its_cause(box):
         box.network.route()
         until(lambda: "held" in daemon.destination()["flags"], 5, "held")
         assert request(daemon.control, "POST", "/v1/reload")[0] == 200
+        daemon.destinations = {"new": "http://127.0.0.1:1/", **daemon.destinations}
+        daemon.write_configuration(OPTIONS)
+        assert request(daemon.control, "POST", "/v1/reload")[0] == 200
+        until(lambda: daemon.state("new") == "unreachable", 10, "the new one is asked")
         assert daemon.stop() == 0
         assert tool.wait(5) == 0
         lines = [json.loads(line) for line in tool.stdout]
@@ -209,10 +218,15 @@ def test_each_change_with_its_cause(box):
     assert states[:4] == [
         ("no-path", "verifying", "kernel ipv4-route"), ("verifying", "reachable", "check"),
         ("reachable", "no-path", "kernel ipv4-route"), ("no-path", "verifying", "kernel ipv4-route")], lines
-    assert [each["to"] for each in lines if each["kind"] == "network"] == ["ethernet", "none", "ethernet"]
+    networks = [each["to"] for each in lines if each["kind"] == "network"]
+    assert networks == ["ethernet", "none", "ethernet", "loopback"], "the new destination is the first"
     assert [each["to"] for each in lines if each["kind"] == "gate"][:2] == ["open", "connectivity"], lines
     assert ("held", "unauthorized") in [(each["to"], each["reason"]) for each in lines if each["kind"] == "delivery"]
-    assert [each["detail"] for each in lines if each["kind"] == "configuration"] == ["nothing changed"]
+    reloads = [at for at, each in enumerate(lines) if each["kind"] == "configuration"]
+    assert lines[reloads[0]]["detail"] == "nothing changed" and len(reloads) == 2
+    told = {(each["destination"], each["kind"], each["cause"]) for each in lines[reloads[0]:] if each["kind"] == "state"}
+    assert {name for name, _, _ in told} == {"new"} and ("new", "state", "reload") in told, lines
+    assert (lines[-1]["kind"], lines[-1]["to"]) == ("daemon", "stopping")
 
 
 def test_so_many_watch_and_no_more(box):

@@ -14,6 +14,8 @@ package struct Change: Sendable, Equatable {
         case storage
         /// A reload.
         case configuration
+        /// The daemon stops; nothing follows.
+        case daemon
     }
 
     package let kind: Kind
@@ -24,7 +26,8 @@ package struct Change: Sendable, Equatable {
     package var reason: String?
     /// Words for people; may quote the collector, so they are not to be trusted.
     package var detail: String?
-    /// What brought it about: `check`, `answer`, `timer`, `lookup`, `resume`, `operator`, or `kernel` with groups.
+    /// What brought it about: `start`, `reload`, `check`, `answer`, `timer`, `lookup`, `resume`, `operator`, `storage`,
+    /// or `kernel` with groups.
     package var cause: String?
 
     package init(_ kind: Kind) { self.kind = kind }

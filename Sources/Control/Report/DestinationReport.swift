@@ -53,6 +53,8 @@ package struct DestinationReport: Sendable, Equatable {
     package var state: String
     /// A name of `StateReason`: `none`, `start`, `no-route`, ….
     package var reason: String
+    /// Words for people beside it; may quote the collector, so it is not to be trusted.
+    package var reasonDetail: String?
     /// When it came into that state.
     package var since: WallTime?
     package var flags: [Flag] = []

@@ -62,6 +62,7 @@ extension DestinationReport {
         writer.member("name", name)
         writer.member("state", state)
         writer.member("reason", reason)
+        writer.member("reason_detail", reasonDetail)
         writer.member("since", since)
         writer.name("flags")
         writer.beginArray()

@@ -88,6 +88,9 @@ extension StatusDocument.Destination {
         }
         if flags.contains("paused") { return "is not tried, it is paused" }
         if state == "reachable", ledger["queued"] == 0 { return "has nothing to be sent" }
+        if reason == "policy" {
+            return "is sent only what NetworkTypes= lets leave" + (reasonDetail.map { ": \($0)" } ?? "")
+        }
         return "is tried now"
     }
 

@@ -12,6 +12,8 @@ enum ClientError: Error, Equatable, Sendable {
     case timedOut(path: String)
     /// It closed the connection without an answer; what was sent may have been taken.
     case closed(path: String)
+    /// It ended an answer that has no end by itself: it was killed, or this was too slow for it.
+    case ended(path: String)
     /// What came is not HTTP, or too much.
     case malformed(path: String, detail: String)
     case failed(path: String, errno: Errno)
@@ -19,7 +21,7 @@ enum ClientError: Error, Equatable, Sendable {
     /// How every command but `status` ends.
     var exitStatus: ExitStatus {
         switch self {
-        case .notListening, .closed: .unreachable
+        case .notListening, .closed, .ended: .unreachable
         case .notAllowed: .notAllowed
         case .busy, .timedOut: .tryLater
         case .malformed, .failed: .failed
@@ -29,7 +31,7 @@ enum ClientError: Error, Equatable, Sendable {
     /// How `status` ends: a daemon that is there but hangs is not one that does not run.
     var exitStatusOfStatus: ExitStatus {
         switch self {
-        case .notListening, .closed: .notRunning
+        case .notListening, .closed, .ended: .notRunning
         case .timedOut: .unreachable
         case .notAllowed, .busy, .malformed, .failed: exitStatus
         }
@@ -43,6 +45,7 @@ enum ClientError: Error, Equatable, Sendable {
         case .busy(let path): "\(path) has too many clients; try again later"
         case .timedOut(let path): "no answer from \(path) in time; what was sent may have been taken"
         case .closed(let path): "\(path) closed the connection without an answer; what was sent may have been taken"
+        case .ended(let path): "\(path) is gone without a word: uplinkd was killed, or this was too slow to read"
         case .malformed(let path, let detail): "what \(path) answers is not understood: \(detail)"
         case .failed(let path, let errno): "\(path): \(errno)"
         }

@@ -8,6 +8,7 @@ struct StatusDocument {
         var name = ""
         var state = ""
         var reason = ""
+        var reasonDetail: String?
         var since: WallTime?
         var flags: [String] = []
         var ledger: [String: Int64] = [:]
@@ -73,6 +74,7 @@ extension StatusDocument.Destination {
         name = json.text("name") ?? "?"
         state = json.text("state") ?? "?"
         reason = json.text("reason") ?? "none"
+        reasonDetail = json.text("reason_detail").map { String($0.prefix(300)) }
         since = json.time("since")
         flags = (json["flags"]?.array ?? []).compactMap { $0.string?.printable }
         ledger = json["ledger"]?.counts ?? [:]

@@ -116,7 +116,10 @@ struct StatusScreen {
     /// What does not fit in the row: the reason, tries and last success, the last error, what was lost.
     private func notes(_ one: StatusDocument.Destination) -> [String] {
         var notes: [String] = []
-        if one.reason != "none" { notes.append(one.reason) }
+        let error = one.attempts > 0 || !one.flags.isEmpty ? one.lastError : nil
+        let detail = one.reasonDetail.flatMap { error?.contains($0) == true ? nil : $0 }
+        let reason = [one.reason == "none" ? nil : one.reason, detail].compactMap { $0 }
+        if !reason.isEmpty { notes.append(reason.joined(separator: ": ")) }
         if one.flags.contains("removed") {
             notes.append("no longer configured: its events, and all new ones, are kept for it and take room, until its")
             notes.append("section is put back, or uplinkctl destination forget \(one.name), or destination rename")
@@ -125,7 +128,7 @@ struct StatusScreen {
             let success = age(one.lastSuccess).map { "last success \($0) ago" } ?? "no success yet"
             notes.append("\(one.attempts) \(one.attempts == 1 ? "try" : "tries") without success; \(success)")
         }
-        if let error = one.lastError, one.attempts > 0 || !one.flags.isEmpty {
+        if let error {
             notes.append("last error" + (age(one.lastErrorAt).map { " \($0) ago" } ?? "") + ": \(error)")
         }
         let lost = ["dead", "expired", "evicted", "purged", "quarantined"].compactMap { name -> String? in

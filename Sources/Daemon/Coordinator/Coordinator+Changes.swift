@@ -27,14 +27,15 @@ extension Coordinator {
     }
 
     mutating func tellOfGate(_ index: Int) {
-        let gate = units[index].delivery.gates.current
-        guard gate != units[index].toldGate else { return }
+        let gates = units[index].closedGates
+        guard gates != units[index].toldGates else { return }
         var change = Change(.gate)
         change.destination = units[index].name
-        change.from = units[index].toldGate?.name ?? "open"
-        change.to = gate?.name ?? "open"
+        change.from = units[index].toldGates
+        change.to = gates
+        change.detail = gates.contains("policy") ? units[index].delivery.policyDetail : nil
         change.cause = occasion ?? units[index].cause
-        units[index].toldGate = gate
+        units[index].toldGates = gates
         effects.append(.change(change))
     }
 

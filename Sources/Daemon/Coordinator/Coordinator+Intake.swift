@@ -62,7 +62,9 @@ extension Coordinator {
 
     /// The accept context follows the gates and the connection type; a change begins a new batch.
     mutating func updateContext(at now: Instant) {
-        let type = units.first?.reachability.connectionType ?? .unknown
+        var type = units.first?.reachability.connectionType ?? .unknown
+        // A reload that changes the first destination is no change of the network.
+        if units.first?.reachability.state == .unknown { type = connectionType }
         if type != connectionType {
             tellOfNetwork(type)
             if connectionType != .unknown {

@@ -20,7 +20,7 @@ extension Coordinator {
     ///
     /// Without a path to a name server the kernel lets no question out, and names of /etc/hosts need none.
     mutating func evaluate(_ index: Int, resolving: Bool, at now: Instant) {
-        units[index].cause = occasion ?? "timer"
+        if occasion != nil || units[index].reachability.state != .unknown { units[index].cause = occasion ?? "timer" }
         let unit = units[index]
         if unit.delivery.settings.url.scheme == .unix { return feed(index, .path(.local), at: now) }
         if unit.addresses.isEmpty {
@@ -81,7 +81,10 @@ extension Coordinator {
             announce(index, from, to, reason)
         case .pathLost(let givingUp): feed(index, delivery: .pathLost(givingUpRequest: givingUp), at: now)
         case .pathBack: feed(index, delivery: .pathBack, at: now)
-        case .reachable(let outage): feed(index, delivery: .reachable(outage), at: now)
+        case .reachable(let outage):
+            feed(index, delivery: .reachable(outage), at: now)
+            // Those of the unit before a reload may have been closed.
+            tellOfGate(index)
         case .dropConnections: effects.append(.dropConnections(destination: units[index].name))
         }
     }

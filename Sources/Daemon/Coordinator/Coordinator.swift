@@ -109,7 +109,11 @@ package struct Coordinator {
 
     /// Puts another set of destinations in place; those kept go on as they are.
     package mutating func replaceUnits(_ replacement: [DestinationUnit], at now: Instant) -> [CoordinatorEffect] {
+        let former = units
         units = replacement
+        for index in units.indices where units[index].reachability.state == .unknown {
+            units[index].takeOver(from: former.first { [name = units[index].name] in $0.name == name })
+        }
         updateContext(at: now)
         return takeEffects()
     }

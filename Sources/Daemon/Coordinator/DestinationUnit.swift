@@ -21,8 +21,8 @@ package struct DestinationUnit: Sendable {
 
     /// Why it was last looked for a way to it.
     var cause = "start"
-    /// The gate that was told of last.
-    var toldGate: Gate?
+    /// The closed gates that were told of last.
+    var toldGates = "open"
 
     package init(reachability: ReachabilityMachine, delivery: Destination) {
         self.reachability = reachability
@@ -50,8 +50,26 @@ package struct DestinationUnit: Sendable {
                 lastID: number << Self.requestBits))
     }
 
+    /// Begins in the place of the unit that its destination had before a reload; nil where that is new.
+    mutating func takeOver(from former: DestinationUnit?) {
+        cause = "reload"
+        guard let former else { return }
+        toldGates = former.toldGates
+        if addresses.isEmpty, lookupHost == former.lookupHost { addresses = former.addresses }
+    }
+
     /// Its name.
     package var name: String { delivery.settings.name }
+
+    /// The closed gates, for those who watch: `open`, `connectivity, paused`, `policy (bulk)`.
+    var closedGates: String {
+        var names = delivery.gates.closed.map(\.name)
+        let lanes = delivery.lanesKeptBack
+        if !lanes.isEmpty, !delivery.gates.isClosed(.policy) {
+            names.append("policy (\(lanes.map(\.text).joined(separator: ", ")))")
+        }
+        return names.isEmpty ? "open" : names.joined(separator: ", ")
+    }
 
     /// The name to look up; nil for a Unix socket and for a literal address.
     var lookupHost: String? {

@@ -18,6 +18,9 @@ extension LoopThread {
         manager.stopping(status: "stopping: the last events are made durable")
         log.log(.stopping(reason: reason))
         intake.stop()
+        var change = Change(.daemon)
+        change.to = "stopping"
+        watchers.tell(change, at: Clock.wall)
         control?.stop()
         tell(.stop)
         loop.schedule(at: loop.now + Self.requestGrace) { [weak self] in self?.giveUpRequests() }

@@ -60,6 +60,10 @@ struct StatusAssembly {
         var report = DestinationReport(
             name: unit.name, state: unit.reachability.state.rawValue, reason: reason.rawValue,
             since: clock.time(of: unit.reachability.since))
+        report.reasonDetail = unit.delivery.reasonDetail
+        if status.reason == .none, report.reasonDetail == nil, !unit.reachability.detail.isEmpty {
+            report.reasonDetail = unit.reachability.detail
+        }
         if status.isThrottled { report.flags.append(.throttled) }
         if status.isHeld { report.flags.append(.held) }
         if status.isPaused { report.flags.append(.paused) }

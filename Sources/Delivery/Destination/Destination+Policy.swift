@@ -1,10 +1,54 @@
 internal import Gates
-internal import Queue
+package import Queue
 internal import Reachability
 internal import Time
 
 /// What may not leave by the network that there is.
 extension Destination {
+    private static let lanes: [LogName] = [.urgent, .normal, .bulk]
+
+    /// The lanes of which nothing may leave by the network that there is.
+    package var lanesKeptBack: [LogName] {
+        settings.networkPolicy == .any ? [] : Self.lanes.filter { !mayLeave($0) }
+    }
+
+    /// True where events wait for another network, or would.
+    var waitsForNetwork: Bool {
+        gates.isClosed(.policy) || backlogs.contains { !$0.isEmpty && !mayLeave($0.log) }
+    }
+
+    /// Words for people beside the status' `reason`; nil where it says all, or the last error says more.
+    package var reasonDetail: String? {
+        switch status.reason {
+        case .policy: policyDetail
+        case .none:
+            if case .spread = stage, permission != .none { "the rest is spread after the outage" } else { nil }
+        default: nil
+        }
+    }
+
+    /// Which lanes wait for what: `normal and bulk wait for ethernet or wifi; the network is cellular`.
+    package var policyDetail: String? {
+        guard let networkType else { return nil }
+        var parts: [(lanes: [LogName], types: Set<ConnectionType>)] = []
+        for lane in lanesKeptBack {
+            let types = settings.networkPolicy.types(of: lane) ?? []
+            if let same = parts.firstIndex(where: { $0.types == types }) {
+                parts[same].lanes.append(lane)
+            } else {
+                parts.append(([lane], types))
+            }
+        }
+        let sentences = parts.map { lanes, types in
+            let types = ConnectionType.allCases.filter(types.contains).map(\.name).joined(separator: " or ")
+            guard lanes != Self.lanes else { return "all waits for \(types)" }
+            let names = lanes.map(\.text).joined(separator: " and ")
+            return "\(names) \(lanes.count == 1 ? "waits" : "wait") for \(types)"
+        }
+        guard !sentences.isEmpty else { return nil }
+        return (sentences + ["the network is \(networkType.name)"]).joined(separator: "; ")
+    }
+
     /// True where events of that log may leave now.
     func mayLeave(_ log: LogName) -> Bool {
         networkType.map { settings.networkPolicy.allows(log, by: $0) } ?? true
@@ -23,6 +67,8 @@ extension Destination {
         set(.policy, closed: !settings.networkPolicy.allowsAny(by: connectionType), at: now, &effects)
         for index in backlogs.indices where !mayLeave(backlogs[index].log) { backlogs[index].mark(.policy) }
         reform()
+        // The gate is open while one lane may leave, but those who watch are told of each.
+        effects.append(.gatesChanged)
     }
 
     /// Lets go of batches that may not leave any more and are not in flight; others of their place are not held up.

@@ -173,7 +173,7 @@ package struct Destination: Sendable {
         status.isThrottled = wait?.cause == .throttled
         status.isHeld = false
         status.reason = .none
-        if permission != .none, gates.isClosed(.policy) { status.reason = .policy }
+        if permission != .none, settings.networkPolicy != .any, waitsForNetwork { status.reason = .policy }
         if gates.isClosed(.storage) { status.reason = .storage }
         switch wait?.cause {
         case .held(let reason):

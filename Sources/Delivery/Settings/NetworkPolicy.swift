@@ -18,8 +18,11 @@ package struct NetworkPolicy: Sendable, Equatable {
 
     /// True where events of that log may leave by such a network.
     func allows(_ log: LogName, by type: ConnectionType) -> Bool {
-        (own[log] ?? general)?.contains(type) ?? true
+        types(of: log)?.contains(type) ?? true
     }
+
+    /// The networks by which events of that log may leave; nil: any.
+    func types(of log: LogName) -> Set<ConnectionType>? { own[log] ?? general }
 
     /// True where some log may leave by such a network.
     func allowsAny(by type: ConnectionType) -> Bool {

@@ -14,6 +14,10 @@ struct Script: Sendable {
     var answer = OperatorAnswer.done
     /// How many a watcher is told before the daemon stops; with none it is refused.
     var changes = 0
+    /// That is what it is told; nil: that a destination has lost its path.
+    var change: Change?
+    /// It is told of the stop.
+    var saysGoodbye = true
     var isAlive = true
     var isReady = true
 }
@@ -50,6 +54,12 @@ final class ScriptedDaemon: ControlDelegate {
             change.reason = "no-route"
             change.detail = "no \u{1B}route"
             change.cause = "kernel link"
+            if let other = script.change { change = other }
+            stream.write(change.line(at: WallTime(milliseconds: 1_795_849_478_123)))
+        }
+        if script.saysGoodbye {
+            var change = Change(.daemon)
+            change.to = "stopping"
             stream.write(change.line(at: WallTime(milliseconds: 1_795_849_478_123)))
         }
         loop.schedule(at: loop.now + .milliseconds(200)) { [weak self] in self?.server?.stop() }
@@ -97,6 +107,7 @@ extension StatusReport {
         well.ledger.delivered = 12_345
         well.lastSuccess = WallTime(milliseconds: 1_795_849_500_000)
         var offline = DestinationReport(name: "backup", state: "no-path", reason: "no-route", since: nil)
+        offline.reasonDetail = "no route to 192.0.2.1"
         offline.ledger.accepted = 12
         offline.ledger.queued = 12
         offline.oldestAge = .milliseconds(1_500)
