@@ -136,7 +136,7 @@ package struct Destination: Sendable {
         case .buried(let id, let outcome): buried(id, outcome, at: now, &effects)
         case .letter(let id, let found): letters.took(found, read: id, at: now)
         case .lettersChanged: lettersChanged()
-        case .token(let token): tookToken(token, at: now)
+        case .token(let token, let fault): tookToken(token, fault: fault, at: now)
         case .timer: timer(at: now, &effects)
         case .checkDue:
             learnNetwork(at: now, &effects)

@@ -121,7 +121,7 @@ final class SimulatedProcess {
             postToDisk(.bury(destination: destination, id: id, log, sequence: sequence, refusal))
         case .readLetter(let destination, let id): postToDisk(.letter(destination: destination, id: id))
         case .resolveLetter(let name): postToDisk(.resolve(name))
-        case .readToken(let destination): tell(.token(destination: destination, nil))
+        case .readToken(let destination): tell(.token(destination: destination, nil, fault: nil))
         case .inquire(let destination, let addresses):
             let verdict = world.network.verdict(to: addresses)
             world.promise.heard(verdict, destination, isDefaultOnly: false)
