@@ -85,7 +85,7 @@ extension Destination {
         while places[place].isFree {
             if places[place].batch == nil {
                 let prepared = places[place].prepared.take()
-                let letter = prepared == nil && letterMayLeave ? formLetter(place, at: now) : nil
+                let letter = prepared == nil ? formLetter(place, at: now) : nil
                 guard let batch = prepared ?? letter ?? formNext(place, at: now, &effects) else { return false }
                 places[place].batch = batch
             }
