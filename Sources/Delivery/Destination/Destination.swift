@@ -74,7 +74,8 @@ package struct Destination: Sendable {
     var isStopped = false
 
     var stage = FlushStage.first
-    var outage: Outage?
+    /// Until when what follows the first batch is spread; nil where reachability has not said, or no more.
+    var spreadEnd: Instant?
     var wait: Wait?
     var backOff: BackOff
     var holds = HoldLadder()
