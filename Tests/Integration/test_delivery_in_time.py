@@ -251,6 +251,13 @@ def test_certificates_that_cannot_be_used(daemons, home):
     try:
         assert request(daemon.control, "POST", "/v1/reload")[0] == 200
         until(lambda: collector.numbers() == [1, 1], 10, daemon.destination)
+        # What was trusted before is not what the configuration says now.
+        with open(path, "wb") as file:
+            file.write(b"no certificate")
+        assert request(daemon.control, "POST", "/v1/reload")[0] == 200
+        daemon.post_numbers([2])
+        until(lambda: daemon.destination()["reason"] == "tls", 10, daemon.destination)
+        assert path in daemon.destination()["last_error"]["detail"] and collector.numbers() == [1, 1]
     finally:
         stop_all(collector)
 
