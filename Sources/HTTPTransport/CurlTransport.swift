@@ -59,8 +59,12 @@ package final class CurlTransport: Transport {
         dropConnections(destination: destination)
     }
 
-    /// Says why a destination's https fails for want of `use`.
-    package func lack(credentials fault: String, destination: String) { faults[destination] = fault }
+    /// Has a destination's https fail, and says why, until `use`; what it was given before is trusted no more.
+    package func lack(credentials fault: String, destination: String) {
+        credentials[destination] = nil
+        faults[destination] = fault
+        dropConnections(destination: destination)
+    }
 
     package func send(_ request: OutgoingRequest, addresses: [IPAddress]) {
         precondition(stages.count < Self.transferLimit, "too many requests at once")

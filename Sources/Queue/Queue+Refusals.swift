@@ -38,13 +38,16 @@ extension Queue {
         return true
     }
 
-    /// The first dead letter of a destination that is to be sent again, and how often it was; nil where there is none.
+    /// The first dead letter of a destination, in logs for which `mayLeave` is true, that is to be sent again, and how
+    /// often it was; nil where there is none.
     ///
     /// One that is damaged is a letter as before.
     ///
     /// - Throws: `failed` where the disk gives an error.
-    package func nextRetried(of destination: String) throws(QueueError) -> (Chunk, attempts: Int)? {
-        let keys = deadLetters.keys.filter { $0.destination == destination }
+    package func nextRetried(
+        of destination: String, where mayLeave: (LogName) -> Bool
+    ) throws(QueueError) -> (Chunk, attempts: Int)? {
+        let keys = deadLetters.keys.filter { $0.destination == destination && mayLeave($0.log) }
         while let name = keys.compactMap({ deadLetters.names(of: $0) { $1 == .retried }.min() }).min() {
             do throws(QueueError) {
                 guard let letter = try deadLetters.read(name) else { return nil }

@@ -98,6 +98,7 @@ struct ValueTests {
         #expect(try destination("FlushSpread=0").flushSpread == .limit(.zero))
         #expect(try destination("EnrichWith=event_id was_queued").enrichWith == [.eventID, .wasQueued])
         #expect(try destination("EnrichWith=").enrichWith.isEmpty)
+        #expect(try destination("Credential=..token").credential == "..token")
         #expect(try destination("ExpectHeader=X-Up: yes").expectHeader?.value == "yes")
         #expect(try destination("ExpectHeader=X-Up").expectHeader?.name == "X-Up")
         let events = try destination(
@@ -128,7 +129,9 @@ struct ValueTests {
         "BatchMaxEvents=+5", "Format=xml",
         "RetryMin=10min", "Format=cloudevents", "Format=cloudevents\nCloudEventsSource=/a", "ClientKey=/k",
         "CloudEventsSource=till 7", "CloudEventsSource=<a>", "CloudEventsSource=ü",
-        "TokenFile=token", "Header=Authorization: x\nTokenFile=/t", "PlainHTTP=yes", "CheckURL=http://other.example/",
+        "TokenFile=token",
+        "Credential=../tok", "Credential=/etc/passwd", "Credential=a/b", "Credential=..", "Credential=.",
+        "Header=Authorization: x\nTokenFile=/t", "PlainHTTP=yes", "CheckURL=http://other.example/",
     ])
     func badDestinationValues(_ line: String) {
         let text = "[Destination \"main\"]\nURL=https://collect.example/v1\n" + line

@@ -62,6 +62,60 @@ struct DestinationTests {
         #expect(scene.settled[.normal] == 30 && scene.settled[.urgent] == 10)
     }
 
+    /// It counts from when the destination was reachable, not from what leaves first, which may be long after.
+    @Test func theSpreadOfAnOldOutageIsOver() throws {
+        var scene = try Scene.online {
+            $0.flushSpread = .fixed(.seconds(1_000))
+            $0.networkPolicy = NetworkPolicy(own: [.bulk: [.wifi]])
+        }
+        scene.losePath()
+        scene.tell(.connectionType(.ethernet))
+        scene.accept(5, in: .bulk)
+        scene.tell(.pause(until: nil))
+        scene.accept(20)
+        scene.tell(.checkDue)
+        scene.answer(200)
+        scene.becomeReachable(after: .seconds(3_600), .destination)
+        scene.pass(.seconds(1_001))
+        scene.tell(.pause(until: scene.now + .seconds(1)))
+        scene.pass(.seconds(1))
+        scene.drain()
+        #expect(scene.settled[.normal] == 20 && scene.settled[.bulk] == nil)
+    }
+
+    @Test func resumeEndsASpreadThatHasNotBegun() throws {
+        var scene = try Scene.online { $0.flushSpread = .fixed(.seconds(1_000)) }
+        scene.losePath()
+        scene.accept(30)
+        scene.tell(.pause(until: nil))
+        scene.tell(.checkDue)
+        scene.answer(200)
+        scene.becomeReachable(after: .seconds(3_600), .destination)
+        scene.pass(.seconds(1))
+        scene.tell(.resume)
+        scene.drain()
+        #expect(scene.settled[.normal] == 30)
+    }
+
+    /// Nothing that may leave had waited: there is nothing to spread.
+    @Test func whatMayNotLeaveSpreadsNothingElse() throws {
+        var scene = try Scene.online {
+            $0.flushSpread = .fixed(.seconds(1_000))
+            $0.networkPolicy = NetworkPolicy(own: [.bulk: [.wifi]])
+        }
+        scene.losePath()
+        scene.tell(.connectionType(.ethernet))
+        scene.accept(5, in: .bulk)
+        scene.tell(.checkDue)
+        scene.answer(200)
+        scene.becomeReachable(after: .seconds(3_600), .destination)
+        for _ in 0..<3 {
+            scene.accept(1)
+            scene.drain()
+        }
+        #expect(scene.settled[.normal] == 3)
+    }
+
     @Test func aFailureAfterTheSpreadBeginsAnew() throws {
         var scene = try Scene.online { $0.flushSpread = .fixed(.seconds(1_000)) }
         scene.losePath()

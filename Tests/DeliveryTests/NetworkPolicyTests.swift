@@ -131,4 +131,24 @@ struct NetworkPolicyTests {
         scene.drain()
         #expect(scene.resolved.map(\.log) == [.bulk])
     }
+
+    @Test func aLetterThatMayNotLeaveHoldsUpNoOther() throws {
+        var scene = try online(NetworkPolicy(own: [.bulk: [.wifi]]), by: .wifi)
+        scene.accept(2, in: .bulk)
+        scene.accept(2)
+        scene.drain()
+        scene.retried = [(.bulk, 1), (.normal, 1), (.bulk, 2), (.normal, 2)]
+        scene.tell(.connectionType(.cellular))
+        scene.tell(.lettersChanged)
+        scene.drain()
+        #expect(scene.resolved.map(\.log) == [.normal, .normal])
+        scene.tell(.connectionType(.wifi))
+        #expect(scene.flights.map(\.log) == [.bulk], "letters go one by one")
+        scene.tell(.connectionType(.cellular))
+        scene.drain()
+        #expect(scene.resolved.count == 3 && scene.destination.isIdle, "\(scene.resolved)")
+        scene.tell(.connectionType(.wifi))
+        scene.drain()
+        #expect(scene.resolved.map(\.log) == [.normal, .normal, .bulk, .bulk])
+    }
 }

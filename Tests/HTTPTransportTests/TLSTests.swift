@@ -90,6 +90,18 @@ struct TLSTests {
         #expect(failure?.reason == .tls)
     }
 
+    /// What was trusted before is not, and no connection of that time goes on.
+    @Test func trustThatIsTakenBackIsInForceNoMore() throws {
+        let rig = try Rig()
+        let port = try Self.serve("server")
+        rig.transport?.use(TLSCredentials(trust: try Self.authority()), destination: "collector")
+        let url = "https://collector.test:\(port)/"
+        #expect(try rig.outcome(of: rig.send(url: url))?.answer?.status == 200)
+        rig.transport?.lack(credentials: "/etc/ca.pem cannot be used", destination: "collector")
+        let failure = try rig.outcome(of: rig.send(url: url))?.failure
+        #expect(failure?.reason == .tls && failure?.detail == "/etc/ca.pem cannot be used")
+    }
+
     @Test func aServerThatSpeaksPlainHTTPIsAMatterOfTLS() throws {
         let rig = try Rig()
         rig.server.greet = { $0.answer(200) }

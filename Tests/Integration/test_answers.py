@@ -332,6 +332,43 @@ def test_a_token_is_read_anew(daemons):
         collector.stop()
 
 
+def test_a_token_that_no_header_can_hold(daemons, collector, home):
+    """It holds its destination and nothing else, at the start and at a reload; each reason tells what is wrong."""
+    path = os.path.join(home, "token")
+
+    def write(text):
+        with open(path, "wb") as file:
+            file.write(text)
+
+    def reason():
+        return (daemon.destination("b")["last_error"] or {}).get("detail", "")
+
+    write(b"s3cret t0ken\n")
+    daemon = daemons(destinations={"main": collector.url, "b": collector.url})
+    daemon.write_configuration(OPTIONS + f"TokenFile={path}\n", CHECKS)
+    with open(daemon.configuration) as file:
+        # Only the second has a token.
+        text = file.read().replace(f"TokenFile={path}\n", "", 1)
+    with open(daemon.configuration, "w") as file:
+        file.write(text)
+    daemon.start()
+    daemon.post_numbers([1])
+    drained(daemon, 10)
+    until(lambda: "byte 7 " in reason(), 10, lambda: daemon.destination("b"))
+    assert path in reason() and daemon.destination("b")["reason"] == "unauthorized", daemon.destination("b")
+    for wrong, saying in ((b"a\0b", "byte 2 "), ("tok\u00e9".encode(), "byte 4 "), (b"", "empty")):
+        write(wrong)
+        ctl(daemon, "reload")
+        until(lambda: saying in reason(), 10, lambda: daemon.destination("b"))
+    write(b"b\tb\n")
+    ctl(daemon, "resume", "b")
+    until(lambda: "byte 2 " in reason(), 10, lambda: daemon.destination("b"))
+    write(b"g00d\n")
+    ctl(daemon, "resume", "b")
+    drained(daemon, 10, "b")
+    assert "s3cret" not in daemon.read_log()
+
+
 @pytest.mark.parametrize("body", [b"", b"no\r\nX: \x1b[31m" * 20])
 def test_every_status(daemons, picky, body):
     """Each status once, then the cure: nothing is lost, and what waits leaves within a second or at `resume`."""

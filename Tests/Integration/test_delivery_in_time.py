@@ -266,11 +266,14 @@ def test_certificates_that_cannot_be_used(daemons, home):
         assert daemon.destination()["file_fault"] is None
         until(lambda: collector.numbers() == [1, 1], 10, daemon.destination)
         assert reload() == ([], [])
-        os.truncate(path, 0)
+        # What was trusted before is not what the configuration says now.
+        with open(path, "wb") as file:
+            file.write(b"no certificate")
         changed, (warning,) = reload()
-        assert path in warning and changed == [] and path in daemon.destination()["file_fault"]
+        assert path in warning and path in daemon.destination()["file_fault"]
         daemon.post_numbers([2])
-        until(lambda: collector.numbers() == [1, 1, 2], 10, "what was read before is in force")
+        until(lambda: daemon.destination()["reason"] == "tls", 10, daemon.destination)
+        assert path in daemon.destination()["last_error"]["detail"] and collector.numbers() == [1, 1]
     finally:
         stop_all(collector)
 

@@ -75,7 +75,7 @@ extension DestinationSection: ConfigurationSection {
         .words("EnrichWith", \.enrichWith, ValueKind<DestinationSection.Member>.words),
         .list("Header", \.headers, .header, atMost: 32),
         .optional("TokenFile", \.tokenFile, .path()),
-        .optional("Credential", \.credential, .text(limit: 255)),
+        .optional("Credential", \.credential, .fileName),
         .value("ConnectTimeout", \.connectTimeout, .duration(.milliseconds(100) ... .seconds(600))),
         .value("Timeout", \.timeout, .duration(.milliseconds(100) ... .seconds(3_600))),
         .value("RetryMin", \.retryMinimum, .duration(.milliseconds(10) ... .seconds(3_600))),

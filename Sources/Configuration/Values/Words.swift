@@ -65,6 +65,15 @@ extension ValueKind where Value == String {
             }, show: { $0 })
     }
 
+    /// The name of a file without a folder.
+    static let fileName = ValueKind(
+        { text throws(BadValue) in
+            guard !text.contains("/"), text != ".", text != ".." else {
+                throw BadValue("'\(text)' is not the name of a file, without a folder" + comment(after: text))
+            }
+            return try ValueKind.text(limit: 255).parse(text)
+        }, show: { $0 })
+
     /// Any text of at most `limit` bytes.
     static func text(limit: Int) -> ValueKind {
         ValueKind(

@@ -106,7 +106,8 @@ extension Coordinator {
             effects.append(.settle(destination: name, log, dispositions))
         case .bury(let id, let log, let sequence, let refusal):
             effects.append(.bury(destination: name, id: id, log, sequence: sequence, refusal))
-        case .readLetter(let id): effects.append(.readLetter(destination: name, id: id))
+        case .readLetter(let id, let passage):
+            effects.append(.readLetter(destination: name, id: id, passage))
         case .resolve(let log, let sequence):
             effects.append(.resolveLetter(DeadLetterName(destination: name, log: log, sequence: sequence)))
         case .readToken: effects.append(.readToken(destination: name))

@@ -81,7 +81,7 @@ package struct Coordinator {
         case .buried(let name, let id, let outcome): feed(name, .buried(id: id, outcome), at: now)
         case .letter(let name, let read, let found): feed(name, .letter(read: read, found), at: now)
         case .lettersChanged: feedAll(.lettersChanged, at: now)
-        case .token(let name, let token): feed(name, .token(token), at: now)
+        case .token(let name, let token, let fault): feed(name, .token(token, fault: fault), at: now)
         case .pause(let name, let until):
             feed(name, .pause(until: until), at: now)
             effects.append(.statusChanged)

@@ -16,7 +16,7 @@ package enum CoordinatorEffect: Sendable {
     /// Keep a refused event as a dead letter; answered by `buried`.
     case bury(destination: String, id: UInt64, LogName, sequence: UInt64, EventRefusal)
     /// Read the next dead letter of a destination that is to be sent again; answered by `letter`.
-    case readLetter(destination: String, id: UInt64)
+    case readLetter(destination: String, id: UInt64, Passage)
     /// A dead letter that was sent again is delivered.
     case resolveLetter(DeadLetterName)
     /// Read a destination's token anew; answered by `token`.

@@ -20,8 +20,8 @@ package enum CoordinatorEvent: Sendable {
     case letter(destination: String, read: UInt64, LetterFound)
     /// Operators had dead letters sent again, or dropped some.
     case lettersChanged
-    /// A destination's token was read anew; nil where it cannot be read.
-    case token(destination: String, [UInt8]?)
+    /// A destination's token was read anew; nil where it cannot be used, for `fault`.
+    case token(destination: String, [UInt8]?, fault: String?)
     /// Cursors moved by themselves.
     case moved([CursorMove])
     /// Cursors can, or cannot, be made durable.

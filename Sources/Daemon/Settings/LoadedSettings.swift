@@ -75,7 +75,7 @@ struct FileReader {
     private var systemTrust: TrustStore?
 
     /// The token of `TokenFile=` or `Credential=`, without the line end; nil where there is none, or, as the last of
-    /// `notices` says, it cannot be read.
+    /// `notices` says, it cannot be used.
     mutating func token(of section: DestinationSection) -> [UInt8]? {
         let folder = Process.environment("CREDENTIALS_DIRECTORY") ?? "$CREDENTIALS_DIRECTORY"
         let credential = section.credential.map { folder + "/" + $0 }
@@ -88,6 +88,11 @@ struct FileReader {
         while token.last == UInt8(ascii: "\n") || token.last == UInt8(ascii: "\r") { token.removeLast() }
         guard !token.isEmpty else {
             notices.append(.fileUnreadable(path, setting: setting, detail: "it is empty"))
+            return nil
+        }
+        if let bad = token.firstIndex(where: { !DestinationSettings.isOfToken($0) }) {
+            let detail = "byte \(bad + 1) is no visible ASCII character, which is all that a token can hold"
+            notices.append(.fileUnreadable(path, setting: setting, detail: detail))
             return nil
         }
         return token

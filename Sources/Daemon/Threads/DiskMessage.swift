@@ -12,7 +12,7 @@ enum DiskRequest: Sendable {
     /// Keep a refused event as a dead letter.
     case bury(destination: String, id: UInt64, LogName, sequence: UInt64, EventRefusal)
     /// Read the next dead letter that is to be sent again.
-    case letter(destination: String, id: UInt64)
+    case letter(destination: String, id: UInt64, Passage)
     /// Count a letter that was sent again as delivered.
     case resolve(DeadLetterName)
     /// An operator's order; answered by `carriedOut` with the same number.

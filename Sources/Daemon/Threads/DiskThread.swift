@@ -145,8 +145,8 @@ final class DiskThread {
         case .bury(let destination, let id, let log, let sequence, let refusal):
             let outcome = desk.bury(sequence, of: log, for: destination, refusal, at: Clock.wall)
             replies.post(.buried(destination: destination, id: id, outcome))
-        case .letter(let destination, let id):
-            replies.post(.letter(destination: destination, id: id, desk.next(of: destination)))
+        case .letter(let destination, let id, let passage):
+            replies.post(.letter(destination: destination, id: id, desk.next(of: destination, by: passage)))
         case .resolve(let name):
             desk.resolve(name)
             snapshotIsDue = true

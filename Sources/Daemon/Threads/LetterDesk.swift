@@ -27,11 +27,12 @@ package struct LetterDesk {
         _ = resolveAll()
     }
 
-    /// The next letter that is to be sent again.
-    package mutating func next(of destination: String) -> LetterFound {
+    /// The next letter that is to be sent again and may leave.
+    package mutating func next(of destination: String, by passage: Passage) -> LetterFound {
         guard resolveAll() else { return .failed }
         do throws(QueueError) {
-            return try queue.nextRetried(of: destination).map { .letter($0, attempts: $1) } ?? .none
+            let next = try queue.nextRetried(of: destination) { passage.allows($0) }
+            return next.map { .letter($0, attempts: $1) } ?? .none
         } catch {
             return .failed
         }

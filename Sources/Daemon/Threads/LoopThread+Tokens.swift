@@ -3,7 +3,7 @@ internal import Posix
 internal import Reactor
 internal import SystemdService
 
-/// A token as it stands in its file; nil where that cannot be read.
+/// A token as it stands in its file; nil where that cannot be used.
 struct FreshToken: Sendable {
     let destination: String
     let token: [UInt8]?
@@ -27,6 +27,6 @@ extension LoopThread {
     func took(_ fresh: FreshToken) {
         tokensUnderWay.remove(fresh.destination)
         for notice in fresh.notices { log.log(notice) }
-        tell(.token(destination: fresh.destination, fresh.token))
+        tell(.token(destination: fresh.destination, fresh.token, fault: fresh.notices.last?.message))
     }
 }

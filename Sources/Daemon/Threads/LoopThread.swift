@@ -171,7 +171,8 @@ final class LoopThread {
             requests.post(.settle(destination: destination, log, dispositions))
         case .bury(let destination, let id, let log, let sequence, let refusal):
             requests.post(.bury(destination: destination, id: id, log, sequence: sequence, refusal))
-        case .readLetter(let destination, let id): requests.post(.letter(destination: destination, id: id))
+        case .readLetter(let destination, let id, let passage):
+            requests.post(.letter(destination: destination, id: id, passage))
         case .resolveLetter(let name): requests.post(.resolve(name))
         case .readToken(let destination): readToken(destination)
         case .inquire(let destination, let addresses):

@@ -16,8 +16,8 @@ package enum DeliveryEffect: Sendable {
     /// Keep an event of a log, which its destination refused, as a dead letter; answered by
     /// `DeliveryEvent.buried`.
     case bury(id: UInt64, LogName, sequence: UInt64, EventRefusal)
-    /// Read the next dead letter that is to be sent again; answered by `DeliveryEvent.letter`.
-    case readLetter(id: UInt64)
+    /// Read the next dead letter that is to be sent again and may leave; answered by `DeliveryEvent.letter`.
+    case readLetter(id: UInt64, Passage)
     /// A dead letter that was sent again is delivered.
     case resolve(LogName, sequence: UInt64)
     /// Read the token anew; answered by `DeliveryEvent.token`.

@@ -22,8 +22,8 @@ package enum DeliveryEvent: Sendable {
     case letter(read: UInt64, LetterFound)
     /// Operators had dead letters sent again, or dropped some.
     case lettersChanged
-    /// The token as it stands in its file; nil where that cannot be read.
-    case token([UInt8]?)
+    /// The token as it stands in its file; nil where that cannot be used, for `fault`.
+    case token([UInt8]?, fault: String? = nil)
     /// `Destination.deadline` has come.
     case timer
     /// Reachability asks to find out now whether the destination answers; one `checkEnded` answers it.

@@ -184,7 +184,7 @@ extension Destination {
         isFailing = true
         run = nil
         stage = .first
-        outage = nil
+        spreadEnd = nil
         permission = permission != .none && checksAreOff ? .unproved : .none
         if permission == .unproved {
             let until = now + backOff.next(&random)

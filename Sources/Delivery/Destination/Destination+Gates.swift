@@ -45,7 +45,7 @@ extension Destination {
         permission = .none
         wait?.isOnNewPath = true
         stage = .first
-        outage = nil
+        spreadEnd = nil
         run = nil
         if givingUpRequest {
             for request in [probe].compactMap({ $0 }) + places.compactMap(\.request) { cancel(request, &effects) }
@@ -68,22 +68,14 @@ extension Destination {
         if wait?.cause == .unanswered { wait = nil }
         if wait == nil { backOff.reset() }
         tryHoldAgain(at: now)
-        if stage == .firstDone {
-            beginSpread(after: outage, at: now)
-        } else if stage == .first {
-            self.outage = outage
-        }
+        // What leaves first may do so much later.
+        spreadEnd = now + settings.flushSpread.delay(after: outage, &random)
+        if stage == .firstDone { beginSpread(at: now) }
         beginRun(at: now)
     }
 
     mutating func firstAcknowledged(at now: Instant) {
-        if permission == .none {
-            stage = .firstDone
-        } else if let outage {
-            beginSpread(after: outage, at: now)
-        } else {
-            stage = .open
-        }
+        if permission == .none { stage = .firstDone } else { beginSpread(at: now) }
     }
 
     /// A hold is tried again at once on a path that came after it.
@@ -110,6 +102,7 @@ extension Destination {
     mutating func endWaits(at now: Instant) {
         if let wait { self.wait?.until = min(wait.until, now) }
         if case .spread = stage { stage = .open }
+        spreadEnd = nil
         if permission != .none { beginRun(at: now) }
     }
 
@@ -145,8 +138,8 @@ extension Destination {
         stop(&effects)
     }
 
-    private mutating func beginSpread(after outage: Outage, at now: Instant) {
-        let delay = settings.flushSpread.delay(after: outage, &random)
-        stage = delay > .zero && !isDrained ? .spread(until: now + delay) : .open
+    private mutating func beginSpread(at now: Instant) {
+        stage = .open
+        if let spreadEnd, spreadEnd > now, hasBacklog { stage = .spread(until: spreadEnd) }
     }
 }

@@ -3,7 +3,7 @@ internal import Time
 
 /// What is known of the dead letters of a destination that are to be sent again.
 struct LetterQueue: Sendable {
-    /// False once the disk has said that there is none.
+    /// False once the disk has said that there is none that may leave.
     private(set) var mayWait = true
     /// The read in flight.
     private(set) var read: UInt64?
@@ -34,7 +34,7 @@ struct LetterQueue: Sendable {
         return ahead.take()
     }
 
-    /// What was read may not be there any more, and what was not there may be.
+    /// What was read may not be there any more, or not leave, and what was not may be.
     mutating func changed() {
         (mayWait, ahead, read, readableFrom) = (true, nil, nil, nil)
     }
@@ -55,7 +55,7 @@ extension Destination {
         else { return }
         let id = newID()
         letters.begin(read: id)
-        effects.append(.readLetter(id: id))
+        effects.append(.readLetter(id: id, passage))
     }
 
     /// The letter that is to go next; nil where something else is, or none was read.

@@ -50,12 +50,9 @@ extension Destination {
     }
 
     /// True where events of that log may leave now.
-    func mayLeave(_ log: LogName) -> Bool {
-        networkType.map { settings.networkPolicy.allows(log, by: $0) } ?? true
-    }
+    func mayLeave(_ log: LogName) -> Bool { passage.allows(log) }
 
-    /// True where the letter that is read may leave now.
-    var letterMayLeave: Bool { letters.ahead.map { mayLeave($0.chunk.log) } ?? true }
+    var passage: Passage { Passage(policy: settings.networkPolicy, type: networkType) }
 
     /// Takes the kind of network; with no path, the last one counts, and other gates are closed.
     ///
@@ -67,6 +64,7 @@ extension Destination {
         set(.policy, closed: !settings.networkPolicy.allowsAny(by: connectionType), at: now, &effects)
         for index in backlogs.indices where !mayLeave(backlogs[index].log) { backlogs[index].mark(.policy) }
         reform()
+        letters.changed()
         // The gate is open while one lane may leave, but those who watch are told of each.
         effects.append(.gatesChanged)
     }
@@ -79,7 +77,6 @@ extension Destination {
             setBack(place)
             guard let batch = places[place].batch, !mayLeave(batch.log) else { continue }
             places[place].batch = nil
-            if batch.isLetter { letters.changed() }
             reform()
         }
     }

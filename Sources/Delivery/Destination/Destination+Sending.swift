@@ -67,7 +67,7 @@ extension Destination {
             guard until <= now else { return }
             stage = .second
         }
-        if stage == .first || stage == .second, isDrained { stage = .open }
+        if stage == .first || stage == .second, !hasBacklog { stage = .open }
         let wasTried = places.map { $0.batch != nil }
         for place in wasTried[Place.urgent] || !wasTried[Place.rest] ? [0, 1] : [1, 0] {
             guard !isSingle || isIdle, nextByRate <= now else { return }
@@ -85,7 +85,7 @@ extension Destination {
         while places[place].isFree {
             if places[place].batch == nil {
                 let prepared = places[place].prepared.take()
-                let letter = prepared == nil && letterMayLeave ? formLetter(place, at: now) : nil
+                let letter = prepared == nil ? formLetter(place, at: now) : nil
                 guard let batch = prepared ?? letter ?? formNext(place, at: now, &effects) else { return false }
                 places[place].batch = batch
             }
@@ -171,6 +171,9 @@ extension Destination {
         if let bulk, sinceBulk >= 7 { return bulk }
         return waiting.first { $0 != bulk } ?? bulk
     }
+
+    /// Events wait that may leave by the network that there is.
+    var hasBacklog: Bool { backlogs.contains { !$0.isEmpty && mayLeave($0.log) } }
 
     /// Events wait that a batch could be made of now.
     func hasQueued(at now: Instant) -> Bool {

@@ -19,8 +19,9 @@ extension Destination {
         begin(Wait(cause: .reauthorising, until: now + Self.patience), at: now, &effects)
     }
 
-    mutating func tookToken(_ token: [UInt8]?, at now: Instant) {
-        let isNew = token.map { $0 != settings.token && DestinationSettings.isToken($0) } ?? false
+    mutating func tookToken(_ token: [UInt8]?, fault: String?, at now: Instant) {
+        if let fault, settings.tokenFault != nil { lack(fault, at: now) }
+        let isNew = token.map { $0 != settings.token && $0.allSatisfy(DestinationSettings.isOfToken) } ?? false
         if isNew {
             settings.token = token
             settings.tokenFault = nil
@@ -34,7 +35,12 @@ extension Destination {
     mutating func awaitToken(at now: Instant, _ effects: inout [DeliveryEffect]) {
         guard let fault = settings.tokenFault, wait.map({ $0.until <= now }) ?? true else { return }
         if wait != nil { effects.append(.readToken) }
-        status.lastError = DestinationStatus.LastError(status: nil, detail: fault, location: nil, at: now)
+        lack(fault, at: now)
         hold(.unauthorized, at: now, &effects)
+    }
+
+    private mutating func lack(_ fault: String, at now: Instant) {
+        settings.tokenFault = fault
+        status.lastError = DestinationStatus.LastError(status: nil, detail: fault, location: nil, at: now)
     }
 }

@@ -74,7 +74,8 @@ package struct Destination: Sendable {
     var isStopped = false
 
     var stage = FlushStage.first
-    var outage: Outage?
+    /// Until when what follows the first batch is spread; nil where reachability has not said, or no more.
+    var spreadEnd: Instant?
     var wait: Wait?
     var backOff: BackOff
     var holds = HoldLadder()
@@ -136,7 +137,7 @@ package struct Destination: Sendable {
         case .buried(let id, let outcome): buried(id, outcome, at: now, &effects)
         case .letter(let id, let found): letters.took(found, read: id, at: now)
         case .lettersChanged: lettersChanged()
-        case .token(let token): tookToken(token, at: now)
+        case .token(let token, let fault): tookToken(token, fault: fault, at: now)
         case .timer: timer(at: now, &effects)
         case .checkDue:
             learnNetwork(at: now, &effects)

@@ -116,8 +116,8 @@ package struct DestinationSettings: Sendable, Equatable {
     /// The host that connections are made to: the proxy's, if there is one; nil for a Unix socket.
     package var connectHost: String? { proxy?.host ?? (url.scheme == .unix ? nil : url.host) }
 
-    /// True for what can stand in a header field as a token.
-    static func isToken(_ token: [UInt8]) -> Bool { token.allSatisfy { (33...126).contains($0) } }
+    /// True for a byte that can stand in a header field as part of a token.
+    package static func isOfToken(_ byte: UInt8) -> Bool { (33...126).contains(byte) }
 
     /// Throws where values are out of range or do not go together.
     package func check() throws(DeliveryError) {
@@ -132,7 +132,7 @@ package struct DestinationSettings: Sendable, Equatable {
         guard retryMinimum > .zero else { throw .range("RetryMin") }
         guard retryMaximum >= retryMinimum else { throw .range("RetryMax") }
         if case .fixed(let span) = flushSpread, span < .zero { throw .range("FlushSpread") }
-        guard token.map(Self.isToken) ?? true else { throw .header("Authorization") }
+        guard token?.allSatisfy(Self.isOfToken) ?? true else { throw .header("Authorization") }
         guard url.scheme != .http || url.isLocal || allowsPlainHTTP && expectHeader != nil else {
             throw .plainHTTP(url.text)
         }

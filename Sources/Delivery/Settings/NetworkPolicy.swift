@@ -29,3 +29,13 @@ package struct NetworkPolicy: Sendable, Equatable {
         general?.contains(type) ?? true || own.values.contains { $0.contains(type) }
     }
 }
+
+/// What may leave by the network that there is.
+package struct Passage: Sendable {
+    let policy: NetworkPolicy
+    /// Nil: not known yet, and nothing is forbidden.
+    let type: ConnectionType?
+
+    /// True where events of that log may leave.
+    package func allows(_ log: LogName) -> Bool { type.map { policy.allows(log, by: $0) } ?? true }
+}

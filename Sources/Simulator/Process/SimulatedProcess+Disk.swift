@@ -10,7 +10,7 @@ enum DiskWork {
     case read(destination: String, id: UInt64, LogName, from: UInt64, limitBytes: Int)
     case settle(destination: String, LogName, [Disposition])
     case bury(destination: String, id: UInt64, LogName, sequence: UInt64, EventRefusal)
-    case letter(destination: String, id: UInt64)
+    case letter(destination: String, id: UInt64, Passage)
     case resolve(DeadLetterName)
     case drop(destination: String)
     case retry(destination: String)
@@ -74,8 +74,8 @@ extension SimulatedProcess {
             let outcome = desk.bury(sequence, of: log, for: destination, refusal, at: world.wall)
             guard !world.disk.hasCrashed else { return }
             reply(.buried(destination: destination, id: id, outcome))
-        case .letter(let destination, let id):
-            let found = desk.next(of: destination)
+        case .letter(let destination, let id, let passage):
+            let found = desk.next(of: destination, by: passage)
             guard !world.disk.hasCrashed else { return }
             reply(.letter(destination: destination, read: id, found))
         case .resolve(let name): desk.resolve(name)

@@ -119,9 +119,10 @@ final class SimulatedProcess {
             postToDisk(.settle(destination: destination, log, dispositions))
         case .bury(let destination, let id, let log, let sequence, let refusal):
             postToDisk(.bury(destination: destination, id: id, log, sequence: sequence, refusal))
-        case .readLetter(let destination, let id): postToDisk(.letter(destination: destination, id: id))
+        case .readLetter(let destination, let id, let passage):
+            postToDisk(.letter(destination: destination, id: id, passage))
         case .resolveLetter(let name): postToDisk(.resolve(name))
-        case .readToken(let destination): tell(.token(destination: destination, nil))
+        case .readToken(let destination): tell(.token(destination: destination, nil, fault: nil))
         case .inquire(let destination, let addresses):
             let verdict = world.network.verdict(to: addresses)
             world.promise.heard(verdict, destination, isDefaultOnly: false)

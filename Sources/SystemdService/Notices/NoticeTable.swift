@@ -371,8 +371,8 @@ extension NoticeKind {
             priority: .error, distinguishedBy: [.file, .detail],
             text: "@UPLINK_FILE@, named by @UPLINK_SETTING@, cannot be used: @UPLINK_DETAIL@",
             meaning: """
-                A token or certificate could not be used. What needs it waits, unless a good one was read before. A \
-                token is read again at the next try, a certificate only at a reload.
+                A token or certificate could not be used, and what needs it waits. A token is read again at the next \
+                try, a certificate only at a reload.
                 """,
             action: """
                 Look at the file's path, owner and mode: the daemon runs as user uplinkd. Then, for a certificate, \

@@ -52,7 +52,7 @@ struct Scene {
     var letters: [Letter] = []
     /// Dead letters that are to be sent again.
     var retried: [(log: LogName, sequence: UInt64)] = []
-    var letterReads: [UInt64] = []
+    var letterReads: [(id: UInt64, passage: Passage)] = []
     /// Those that were delivered.
     var resolved: [(log: LogName, sequence: UInt64)] = []
     var tokenReads = 0
@@ -184,8 +184,8 @@ struct Scene {
             tell(.chunk(read: read.id, chunk(read.log, from: first, limit: read.limit)))
         }
         while !letterReads.isEmpty {
-            let id = letterReads.removeFirst()
-            let next = retried.first { one in !resolved.contains { $0 == one } }
+            let (id, passage) = letterReads.removeFirst()
+            let next = retried.first { one in passage.allows(one.log) && !resolved.contains { $0 == one } }
             tell(.letter(read: id, next.map { .letter(letter($0.log, $0.sequence), attempts: tries(of: $0)) } ?? .none))
         }
         while !burials.isEmpty {
@@ -243,7 +243,7 @@ struct Scene {
         case .settle(let log, let dispositions): settle(log, dispositions)
         case .bury(let id, let log, let sequence, let refusal):
             burials.append((id, Letter(log: log, sequence: sequence, refusal: refusal)))
-        case .readLetter(let id): letterReads.append(id)
+        case .readLetter(let id, let passage): letterReads.append((id, passage))
         case .resolve(let log, let sequence): resolved.append((log, sequence))
         case .readToken: tokenReads += 1
         case .proved: proofs += 1
