@@ -77,8 +77,14 @@ extension Queue {
             try deadLetters.rename(name, from: .letter, to: .retry)
             deadLetters.set(name, to: .retried)
         }
-        try deadLetters.synchronise(Set(wanted.map(\.folder)).sorted())
+        let folders = Set(wanted.map(\.folder)).sorted()
+        try twice { () throws(QueueError) in try deadLetters.synchronise(folders) }
         return UInt64(wanted.count)
+    }
+
+    /// Does what ends an order that is else done, once more where it fails: that may have been but one call.
+    private func twice(_ end: () throws(QueueError) -> Void) throws(QueueError) {
+        do throws(QueueError) { try end() } catch { try end() }
     }
 
     /// Counts letters that were sent again as delivered, durably, and lets them go.
@@ -118,7 +124,7 @@ extension Queue {
                 break
             }
         }
-        try finishLetters()
+        try twice(finishLetters)
         if let failure { throw failure }
         return UInt64(names.count)
     }

@@ -187,6 +187,34 @@ import Time
         bench.checkSums()
     }
 
+    /// An order that is done but for one sync is not answered with an error.
+    @Test(arguments: [
+        (false, MemoryStorage.Call.synchroniseDirectory("dead/main")), (true, .synchroniseDirectory("dead/main")),
+        (true, .synchronise("cursors")),
+    ])
+    func oneSyncThatFailsIsDoneOnceMore(isDrop: Bool, failing: MemoryStorage.Call) throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        bench.commit(batches: [4])
+        let letter = try bench.letter(2)
+        try bench.queue.bury([letter])
+        _ = try bench.drain()
+        var failed = 0
+        storage.fault = { call in
+            guard call == failing, failed == 0 else { return nil }
+            failed = 1
+            return .io
+        }
+        #expect(try isDrop ? bench.queue.drop([letter.name]) == 1 : bench.queue.retry([letter.name]) == 1)
+        #expect(failed == 1)
+        storage.fault = nil
+        var random = SplitMix64(seed: 1)
+        storage.crash(&random)
+        try bench.restart(clean: false)
+        let listed = bench.queue.deadLetters(limit: 9)
+        #expect(isDrop ? listed.isEmpty : listed.map(\.isRetried) == [true])
+    }
+
     @Test func whatWasNotFinishedIsRemovedAndWhatIsForeignStays() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)

@@ -22,7 +22,8 @@ extension OperatorAnswer {
         case .conflict(let detail):
             return ProblemDetails(status: 409, type: "conflict", title: "Not as things are", detail: detail).response()
         case .failed(let detail):
-            return ProblemDetails(status: 503, type: "failed", title: "Not done", detail: detail).response()
+            let title = "Not done, or not durably"
+            return ProblemDetails(status: 503, type: "failed", title: title, detail: detail).response()
         }
         writer.endObject()
         return .json(200, writer.bytes)
