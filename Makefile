@@ -60,7 +60,7 @@ test:
 	.ci/skipped .run/swift-test.log .run/pytest.log
 
 # Lives of the queue on a disk that fails, each of 300 operations and at least 5 crashes, on both cores: more than
-# `make test` has; four of them fail yet.
+# `make test` has; one of them fails yet.
 SEEDS ?= 20000
 DAMAGE := flippedByte,unreadableSector,lostWrite,misdirectedWrite,damagedCursors
 simulate:

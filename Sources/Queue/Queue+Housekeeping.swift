@@ -125,7 +125,11 @@ extension Queue {
         guard let behind = next(behind: index, of: log) else { return log.end(of: log.segments.count - 1) }
         guard let next = try? header(of: log, behind) else {
             let name = log.segments[behind].name
-            return beginsWithNewEvents(name, of: log) ? name.first - 1 : log.end(of: log.segments.count - 1)
+            if beginsWithNewEvents(name, of: log) { return name.first - 1 }
+            // Whatever was acknowledged before a later one was opened, that one's header bounds.
+            let later = log.segments.indices[(behind + 1)...].lazy
+            let bound = later.compactMap { (try? self.header(of: log, $0))?.previous?.last }.first
+            return bound ?? log.end(of: log.segments.count - 1)
         }
         guard let previous = next.previous, previous.segment == log.segments[index].name.id else { return 0 }
         return previous.last

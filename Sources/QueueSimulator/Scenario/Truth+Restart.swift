@@ -112,9 +112,10 @@ extension Truth {
             found.low >= account.base.low && found.low <= account.low && found.ledger == account.ledger(at: found.low)
             && found.origin == account.base.origin
         if !isKnown {
-            let isReset = slotsDamaged && found.low <= queue.oldest(pair.log)
+            let oldest = queue.oldest(pair.log)
+            let isReset = slotsDamaged && found.low <= oldest
             try require(
-                isReset || !account.isDurable && isFresh(found, pair, queue.oldest(pair.log)),
+                isReset || (slotsDamaged || !account.isDurable) && isFresh(found, pair, oldest),
                 "\(pair): \(found) was never true, last was \(account.low) with \(account.ledger)")
             account = Account(base: found, ledger: found.ledger, durableLow: found.low)
         } else {
