@@ -365,7 +365,8 @@ extension Queue {
         let copy = content(of: log, 0, from: oldest, through: previous.last)
         let purged = copy.disposed.first { $0.kind == .purged }?.sequences.lowerBound
         let held = [copy.records.first?.sequence, purged].compactMap { $0 }.min()
-        return min(held ?? .max, previous.last + 1, low)
+        let behindLost = copy.lost.map { $0.sequences.upperBound + 1 }.max()
+        return min(behindLost ?? held ?? .max, previous.last + 1, low)
     }
 
     func slot(_ key: CursorKey, _ state: CursorState) -> CursorSlot {

@@ -196,7 +196,7 @@ import Time
 
     /// What a start committed again may not be whole; where all have it, and what it was copied from is gone, that is
     /// no damage for a new destination.
-    @Test func aNewDestinationBeginsBehindACopyThatIsNotWhole() throws {
+    @Test(arguments: [0, 4_096 + 1_024]) func aNewDestinationBeginsBehindACopyThatIsNotWhole(kept: Int) throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)
         bench.commit(batches: [3])
@@ -207,7 +207,8 @@ import Time
         try bench.queue.synchroniseCursors()
         storage.files["logs/normal/" + names[0]] = nil
         let node = try #require(storage.files["logs/normal/" + names[1]])
-        node.bytes.replaceSubrange(4_096..., with: repeatElement(0, count: node.bytes.count - 4_096))
+        let end = max(4_096, kept)
+        node.bytes.replaceSubrange(end..., with: repeatElement(0, count: node.bytes.count - end))
         bench.destinations.append("late")
         try bench.restart(clean: false)
         #expect(bench.queue.cursor(destination: "late", log: .normal)?.low == 4)

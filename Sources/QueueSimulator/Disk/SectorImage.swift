@@ -33,6 +33,13 @@ struct SectorImage {
         unsynced.append(Write(offset: offset, bytes: bytes))
     }
 
+    /// Takes a write that the disk has put into a wrong place: no failing sync and no crash takes it back.
+    mutating func misdirect(_ bytes: [UInt8], to offset: Int) {
+        write(bytes, at: offset)
+        Self.grow(&durable, to: offset + bytes.count)
+        durable.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+    }
+
     /// Makes the file at least so long.
     mutating func grow(to count: Int) { Self.grow(&visible, to: count) }
 

@@ -51,7 +51,7 @@ extension SimulatedDisk {
             let last = (node.image.visible.count - bytes.count) / SectorImage.sector
             let place = Int.random(in: 0...max(0, last), using: &random) * SectorImage.sector
             hit = Misdone.Hit(contents: node.image.visible, range: place..<place + bytes.count)
-            node.image.write(bytes, at: place)
+            node.image.misdirect(bytes, to: place)
         }
         misdone.append(Misdone(path: path(of: node), written: bytes, hit: hit))
     }
