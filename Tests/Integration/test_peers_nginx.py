@@ -152,11 +152,16 @@ def test_client_certificates(daemons, home, nginx, collector):
         target.write(source.read())
     reconfigure(daemon, options)
     delivered(daemon, collector, range(5))
-    # One that was replaced by something useless: what was read before stays in force.
+    # One that was replaced by something useless: nothing older is shown instead.
     os.truncate(f"{home}/shown.key", 0)
     reconfigure(daemon, options)
     until(lambda: "no key in PEM" in daemon.read_log(), 5, "the journal names the empty file")
     daemon.post_numbers(range(5, 8))
+    unreachable(daemon, "tls")
+    assert daemon.assert_ledger()["queued"] == 3
+    with open(key) as source, open(f"{home}/shown.key", "w") as target:
+        target.write(source.read())
+    reconfigure(daemon, options)
     delivered(daemon, collector, range(8))
     assert {each[3]["x-client"] for each in collector.requests} == {"CN=till-7"}
     assert "BEGIN" not in daemon.read_log()

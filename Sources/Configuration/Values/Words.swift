@@ -68,7 +68,7 @@ extension ValueKind where Value == String {
     /// The name of a file without a folder.
     static let fileName = ValueKind(
         { text throws(BadValue) in
-            guard !text.contains("/"), text != ".", text != ".." else {
+            guard !text.utf8.contains(UInt8(ascii: "/")), text != ".", text != ".." else {
                 throw BadValue("'\(text)' is not the name of a file, without a folder" + comment(after: text))
             }
             return try ValueKind.text(limit: 255).parse(text)

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Time
 
 /// The status on one screen, in plain ASCII; colour only says again what the words say.
@@ -117,7 +118,7 @@ struct StatusScreen {
     private func notes(_ one: StatusDocument.Destination) -> [String] {
         var notes: [String] = []
         let error = one.attempts > 0 || !one.flags.isEmpty ? one.lastError : nil
-        let detail = one.reasonDetail.flatMap { error?.contains($0) == true ? nil : $0 }
+        let detail = one.reasonDetail.flatMap { Array((error ?? "").utf8).holds($0.utf8) ? nil : $0 }
         let reason = [one.reason == "none" ? nil : one.reason, detail].compactMap { $0 }
         if !reason.isEmpty { notes.append(reason.joined(separator: ": ")) }
         if one.flags.contains("removed") {
