@@ -337,12 +337,13 @@ extension Queue {
 
     /// Gives each destination that has none a cursor at the oldest event kept; returns those it made.
     func addCursors(to log: LogState) -> [RecoveryReport.CursorReset] {
-        guard log.unrecovered == nil else { return [] }
+        let lacking = destinations.filter { cursors[CursorKey(destination: $0, log: log.name)] == nil }
+        // What is offered first may have to be read for.
+        guard log.unrecovered == nil, !lacking.isEmpty else { return [] }
         let first = firstOffered(by: log)
         var made: [RecoveryReport.CursorReset] = []
-        for destination in destinations {
+        for destination in lacking {
             let key = CursorKey(destination: destination, log: log.name)
-            guard cursors[key] == nil else { continue }
             var state = CursorState(low: first, origin: first - 1, ledger: Ledger())
             // Those of a cursor that was lost.
             let letters = deadLetters.names(of: key) { $0 < state.low && ($1 == .waiting || $1 == .retried) }
