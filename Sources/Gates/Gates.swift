@@ -11,7 +11,7 @@ package struct Gates: Sendable {
     package init() {}
 
     /// The closed gate that counts, by the order of `Gate`'s raw values; nil where all are open.
-    package var current: Gate? { closed.first }
+    package var current: Gate? { closedSince.keys.min { $0.rawValue < $1.rawValue } }
 
     /// The closed gates, in the order of their raw values.
     package var closed: [Gate] { closedSince.keys.sorted { $0.rawValue < $1.rawValue } }

@@ -1,4 +1,3 @@
-internal import Bytes
 internal import Control
 internal import Delivery
 internal import Gates
@@ -34,7 +33,7 @@ extension Coordinator {
         change.destination = units[index].name
         change.from = units[index].toldGates
         change.to = gates
-        change.detail = Array(gates.utf8).holds("policy".utf8) ? units[index].delivery.policyDetail : nil
+        change.detail = units[index].delivery.policyDetail
         change.cause = occasion ?? units[index].cause
         units[index].toldGates = gates
         effects.append(.change(change))

@@ -5,11 +5,9 @@ internal import Time
 
 /// What may not leave by the network that there is.
 extension Destination {
-    private static let lanes: [LogName] = [.urgent, .normal, .bulk]
-
     /// The lanes of which nothing may leave by the network that there is.
     package var lanesKeptBack: [LogName] {
-        settings.networkPolicy == .any ? [] : Self.lanes.filter { !mayLeave($0) }
+        settings.networkPolicy == .any ? [] : LogName.lanes.filter { !mayLeave($0) }
     }
 
     /// True where events wait for another network, or would.
@@ -41,7 +39,7 @@ extension Destination {
         }
         let sentences = parts.map { lanes, types in
             let types = ConnectionType.allCases.filter(types.contains).map(\.name).joined(separator: " or ")
-            guard lanes != Self.lanes else { return "all waits for \(types)" }
+            guard lanes != LogName.lanes else { return "all waits for \(types)" }
             let names = lanes.map(\.text).joined(separator: " and ")
             return "\(names) \(lanes.count == 1 ? "waits" : "wait") for \(types)"
         }
