@@ -32,7 +32,7 @@ extension Queue {
         guard let behind = next(behind: 0, of: log), let next = try? header(of: log, behind) else {
             return (try? scan(log.segments[0], of: log))?.scan.last
         }
-        return next.previous.map { $0.segment == log.segments[0].name.id ? $0.last : 0 } ?? 0
+        return next.lastAcknowledged(from: log.segments[0].name.id)
     }
 
     /// True where the oldest segment of a log holds events that a destination, or the first to come, waits for.

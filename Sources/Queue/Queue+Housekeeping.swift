@@ -131,8 +131,7 @@ extension Queue {
             let bound = later.compactMap { (try? self.header(of: log, $0))?.previous?.last }.first
             return bound ?? log.end(of: log.segments.count - 1)
         }
-        guard let previous = next.previous, previous.segment == log.segments[index].name.id else { return 0 }
-        return previous.last
+        return next.lastAcknowledged(from: log.segments[index].name.id)
     }
 
     private func beginsWithNewEvents(_ name: SegmentName, of log: LogState) -> Bool {

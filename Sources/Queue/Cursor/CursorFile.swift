@@ -20,12 +20,7 @@ final class CursorFile {
 
     private let storage: any Storage
     private let seal: UInt32
-    /// The newest state of each slot; nil where a slot is free, or damaged and left alone.
-    private var slots: [CursorSlot?] = []
-    /// The generation of each slot that stands in the file, and the one that a sync has made durable there; nil where
-    /// there is none.
-    private var written: [UInt64?] = []
-    private var durable: [UInt64?] = []
+    private var places: [Place] = []
     private var file: (any StorageFile)?
     /// The file that the start found, until it is replaced or fails.
     private var earlier: (any StorageFile)?
@@ -41,6 +36,16 @@ final class CursorFile {
 
     /// What its bytes on disk are, zero while there is no file.
     var bytes: Int { fileSize }
+
+    /// What has one number, for its two copies in the file.
+    private struct Place {
+        /// The newest state; nil where it is free, or damaged and left alone.
+        var slot: CursorSlot?
+        /// The generation that stands in the file, and the one that a sync has made durable there; nil where there is
+        /// none.
+        var written: UInt64?
+        var durable: UInt64?
+    }
 
     /// What was found in the file.
     struct Found {
@@ -79,9 +84,7 @@ final class CursorFile {
             let inUse = places.filter { !bytes.isZero(in: $0..<$0 + CursorSlot.size) }.count
             if inUse > copies.count { found.damaged += 1 }
             let newest = copies.max { $0.generation < $1.generation }
-            slots.append(newest)
-            written.append(newest?.generation)
-            durable.append(nil)
+            self.places.append(Place(slot: newest, written: newest?.generation))
             guard let newest else {
                 if inUse > 0 { takenByDamage.insert(index) }
                 continue
@@ -127,10 +130,10 @@ final class CursorFile {
     /// `index` is what an earlier call returned for this cursor, or nil. The generation is set here.
     func write(_ slot: CursorSlot, at index: Int?) -> Int {
         let place = index ?? freeSlot()
-        let isFirst = fileSize == Self.unusedBytes && slots.allSatisfy { $0 == nil }
+        let isFirst = fileSize == Self.unusedBytes && places.allSatisfy { $0.slot == nil }
         var slot = slot
-        slot.generation = generation(after: slots[place]?.generation ?? 0, in: place)
-        slots[place] = slot
+        slot.generation = generation(after: places[place].slot?.generation ?? 0, in: place)
+        places[place].slot = slot
         isDirty = true
         guard let file, failure == nil else { return place }
         do throws(Errno) {
@@ -149,13 +152,13 @@ final class CursorFile {
 
     /// Lets go of a cursor: the next sync writes a file without it.
     func free(_ index: Int) {
-        slots[index] = nil
+        places[index].slot = nil
         renew()
     }
 
     /// Where the cursor of a destination and log stands.
     func index(destination: String, log: LogName) -> Int? {
-        slots.firstIndex { $0?.destination == destination && $0?.log == log }
+        places.firstIndex { $0.slot?.destination == destination && $0.slot?.log == log }
     }
 
     /// Makes everything written durable, in a new file where the old one failed.
@@ -166,7 +169,7 @@ final class CursorFile {
             if let file, failure == nil {
                 mayBeDurable = true
                 try file.synchroniseData()
-                durable = written
+                writtenIsDurable()
             } else {
                 try renewFile()
             }
@@ -193,16 +196,16 @@ final class CursorFile {
     private func writeOver(_ old: any StorageFile) throws(Errno) {
         mayBeDurable = true
         try old.synchroniseData()
-        durable = written
-        for index in slots.indices {
-            guard var slot = slots[index] else { continue }
+        writtenIsDurable()
+        for index in places.indices {
+            guard var slot = places[index].slot else { continue }
             slot.generation = generation(after: slot.generation, in: index)
-            slots[index] = slot
+            places[index].slot = slot
             try put(slot, at: index, in: old)
         }
         try old.synchroniseData()
-        durable = written
-        let free = slots.indices.filter { slots[$0] == nil && written[$0] != nil }
+        writtenIsDurable()
+        let free = places.indices.filter { places[$0].slot == nil && places[$0].written != nil }
         for index in free {
             for copy in [UInt64(0), 1] {
                 let zeros = [UInt8](repeating: 0, count: CursorSlot.size)
@@ -210,14 +213,14 @@ final class CursorFile {
             }
         }
         if !free.isEmpty { try old.synchroniseData() }
-        for index in free { (written[index], durable[index]) = (nil, nil) }
+        for index in free { places[index] = Place() }
         file = old
         failure = nil
     }
 
     private func put(_ slot: CursorSlot, at index: Int, in file: any StorageFile) throws(Errno) {
         try grow(file, toHold: index)
-        written[index] = slot.generation
+        places[index].written = slot.generation
         let offset = CursorSlot.offset(of: index, generation: slot.generation)
         try file.write(slot.encode(seal: seal), in: 0..<CursorSlot.size, at: offset)
     }
@@ -225,20 +228,24 @@ final class CursorFile {
     /// The next generation whose copy is not the durable one: however many are written until the next sync, and
     /// whatever becomes of them, that one stays.
     private func generation(after newest: UInt64, in index: Int) -> UInt64 {
-        let next = max(newest, written[index] ?? 0) + 1
-        return durable[index].map { $0 & 1 == next & 1 } ?? false ? next + 1 : next
+        let next = max(newest, places[index].written ?? 0) + 1
+        return places[index].durable.map { $0 & 1 == next & 1 } ?? false ? next + 1 : next
+    }
+
+    private func writtenIsDurable() {
+        for index in places.indices { places[index].durable = places[index].written }
     }
 
     private func writeNew() throws(Errno) {
-        let last = slots.lastIndex { $0 != nil }
+        let last = places.lastIndex { $0.slot != nil }
         let used = last.map { max(Self.leastBytes, ($0 / CursorSlot.perPair + 1) * Self.pairSize) }
         var image = [UInt8](repeating: 0, count: used ?? Self.unusedBytes)
-        for index in slots.indices {
+        for index in places.indices {
             // Both copies, so that damage to one of them costs nothing from the beginning.
             for _ in 0..<2 {
-                guard var slot = slots[index] else { break }
+                guard var slot = places[index].slot else { break }
                 slot.generation += 1
-                slots[index] = slot
+                places[index].slot = slot
                 let offset = CursorSlot.offset(of: index, generation: slot.generation)
                 image.replaceSubrange(offset..<offset + CursorSlot.size, with: slot.encode(seal: seal))
             }
@@ -261,8 +268,8 @@ final class CursorFile {
         file = new
         fileSize = image.count
         failure = nil
-        written = slots.map { $0?.generation }
-        durable = written
+        for index in places.indices { places[index].written = places[index].slot?.generation }
+        writtenIsDurable()
     }
 
     /// Keeps a file that could not be opened for whoever can.
@@ -281,11 +288,9 @@ final class CursorFile {
     }
 
     private func freeSlot() -> Int {
-        for index in slots.indices where slots[index] == nil && !takenByDamage.contains(index) { return index }
-        slots.append(nil)
-        written.append(nil)
-        durable.append(nil)
-        return slots.count - 1
+        for index in places.indices where places[index].slot == nil && !takenByDamage.contains(index) { return index }
+        places.append(Place())
+        return places.count - 1
     }
 
     private func fail(_ operation: QueueError.Operation, _ errno: Errno) {

@@ -56,6 +56,12 @@ struct SegmentHeader: Equatable {
         let last: UInt64
     }
 
+    /// The last event that was acknowledged from a segment, as far as this one says, which stands behind it; 0 where it
+    /// says it of another.
+    func lastAcknowledged(from segment: UInt64) -> UInt64 {
+        previous.map { $0.segment == segment ? $0.last : 0 } ?? 0
+    }
+
     /// True where it is that of the segment with this name in this log of this queue.
     func isOf(_ name: SegmentName, log: LogName, identity: QueueIdentity) -> Bool {
         segment == name.id && first == name.first && self.log == log && self.identity == identity
