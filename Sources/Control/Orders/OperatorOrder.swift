@@ -78,4 +78,9 @@ package enum OperatorAnswer: Sendable, Equatable {
     case conflict(String)
     /// It cannot be done now.
     case failed(String)
+
+    /// The answer where no destination has that name.
+    package static func unknown(destination name: String) -> OperatorAnswer {
+        .unknown("no destination is named \(name)")
+    }
 }

@@ -12,7 +12,7 @@ extension DiskThread {
             snapshotIsDue = true
             switch order {
             case .letters(let destination?, _, _) where !queue.knows(destination: destination):
-                return unknown(destination)
+                return .unknown(destination: destination)
             case .letters(let destination, let id, let after): return try letters(destination, id, after)
             case .retry(let selection), .drop(let selection): return try dispose(selection, order)
             case .forget(let destination): return answer(try queue.forget(destination: destination), order)
@@ -26,7 +26,7 @@ extension DiskThread {
     }
 
     private func dispose(_ selection: LetterSelection, _ order: OperatorOrder) throws(QueueError) -> OperatorAnswer {
-        if let name = selection.destination, !queue.knows(destination: name) { return unknown(name) }
+        if let name = selection.destination, !queue.knows(destination: name) { return .unknown(destination: name) }
         let wanted = try names(selection)
         guard wanted.isKnown else { return .unknown("no dead letter has that id") }
         guard case .retry = order else { return .count(try queue.drop(wanted.names)) }
@@ -42,7 +42,7 @@ extension DiskThread {
         case (.done(let count), .forget): .count(count)
         case (.isConfigured, .forget(let name)), (.isConfigured, .rename(let name, _)):
             .conflict("\(name) is configured: take its section out and reload first")
-        case (.isUnknown, .forget(let name)), (.isUnknown, .rename(let name, _)): unknown(name)
+        case (.isUnknown, .forget(let name)), (.isUnknown, .rename(let name, _)): .unknown(destination: name)
         case (.hasLetters, .rename(let name, _)):
             .conflict("\(name) has dead letters, which keep its name: drop them first")
         case (.isTaken, .rename(_, let name)):
@@ -50,8 +50,6 @@ extension DiskThread {
         default: .done
         }
     }
-
-    private func unknown(_ name: String) -> OperatorAnswer { .unknown("no destination is named \(name)") }
 
     private func letters(
         _ destination: String?, _ id: String?, _ after: String?

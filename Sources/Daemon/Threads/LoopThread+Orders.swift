@@ -29,12 +29,12 @@ extension LoopThread {
     func carryOut(_ order: OperatorOrder, _ done: @escaping (OperatorAnswer) -> Void) {
         switch order {
         case .pause(let name, let span):
-            guard isConfigured(name) else { return done(unknown(name)) }
+            guard isConfigured(name) else { return done(.unknown(destination: name)) }
             log.log(.destinationPaused(name, for: span))
             tell(.pause(destination: name, until: span.map { loop.now + $0 }))
             done(.done)
         case .resume(let name):
-            guard isConfigured(name) else { return done(unknown(name)) }
+            guard isConfigured(name) else { return done(.unknown(destination: name)) }
             log.log(.destinationResumed(name))
             tell(.resume(destination: name))
             done(.done)
@@ -69,6 +69,4 @@ extension LoopThread {
     }
 
     private func isConfigured(_ name: String) -> Bool { coordinator.units.contains { $0.name == name } }
-
-    private func unknown(_ name: String) -> OperatorAnswer { .unknown("no destination is named \(name)") }
 }
