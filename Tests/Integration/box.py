@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 
 from harness import BIN, ROOT, collector_in, request, until
 
@@ -195,3 +196,13 @@ class Box:
         body = json.dumps([{"n": number} for number in numbers])
         code, _, answer = request(self.events, "POST", "/v1/events", body, {"Content-Type": "application/json"}, 30)
         assert code == 202, answer
+
+    def wait_without_a_path(self, collector):
+        """Posts 100 events and waits: active and offline, nothing restarted, nothing sent."""
+        self.post(range(100))
+        end = time.monotonic() + float(os.environ.get("UPLINKD_UNPLUGGED_SECONDS", "8"))
+        while time.monotonic() < end:
+            assert [self.show(each) for each in ("ActiveState", "SubState", "NRestarts")] == ["active", "running", "0"]
+            time.sleep(1)
+        assert self.show("StatusText") == "main no-path, 100 queued"
+        assert collector.numbers() == []
