@@ -105,19 +105,21 @@ test-trixie:
 	UPLINKD_BARE_SUITE=trixie $(PYTHON) -m pytest -rs test_package.py
 	UPLINKD_BOX_ROOT=$(CURDIR)/.run/debian-trixie $(PYTHON) -m pytest -rs test_systemd.py test_units.py test_watchdog.py
 
-# Every parser of the queue's files with so many inputs of any bytes, from the corpus on; what is found stays in .run.
+# Every parser with so many inputs of any bytes, from the corpus on; what is found stays in .run.
 FUZZ_RUNS ?= 10000000
+FUZZ_TARGETS ?= $(notdir $(wildcard Tests/Fuzzers/Corpus/*))
 FUZZ := -c release --sanitize address --sanitize fuzzer --scratch-path .build/fuzz -Xswiftc -enable-testing \
     -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp
 fuzz: export UPLINKD_FUZZ := 1
-fuzz: export ASAN_OPTIONS := symbolize=0
+# Where memory was taken costs more than all else; a finding is run again with it.
+fuzz: export ASAN_OPTIONS := symbolize=0:malloc_context_size=0
 fuzz:
 	@.ci/packages build
-	swift build $(FUZZ) --product QueueFuzzer
-	for target in segment batch cursors; do
+	swift build $(FUZZ) --product Fuzzers
+	for target in $(FUZZ_TARGETS); do
 	    mkdir -p .run/fuzz-$$target
-	    UPLINKD_FUZZ_TARGET=$$target .build/fuzz/release/QueueFuzzer -runs=$(FUZZ_RUNS) -max_len=16385 -timeout=10 \
-	        -artifact_prefix=.run/fuzz-$$target- .run/fuzz-$$target Tests/QueueFuzzer/Corpus/$$target \
+	    UPLINKD_FUZZ_TARGET=$$target .build/fuzz/release/Fuzzers -runs=$(FUZZ_RUNS) -max_len=4097 -timeout=10 \
+	        -artifact_prefix=.run/fuzz-$$target- .run/fuzz-$$target Tests/Fuzzers/Corpus/$$target \
 	        > .run/fuzz-$$target.log 2>&1 < /dev/null || { tail -n 40 .run/fuzz-$$target.log; exit 1; }
 	    echo "$$target: $$(tail -n 1 .run/fuzz-$$target.log)"
 	done

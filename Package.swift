@@ -94,7 +94,8 @@ let package = Package(
             name: "queue-simulation", dependencies: ["QueueSimulator", "Posix", "Bytes", "Time"],
             path: "Tests/QueueSimulation", swiftSettings: safe),
         tests("BytesTests", ["Bytes", "Time"]),
-        tests("JSONTests", ["JSON", "Bytes"]),
+        .target(name: "JSONReference", path: "Tests/JSONReference", swiftSettings: safe),
+        tests("JSONTests", ["JSON", "JSONReference", "Bytes"]),
         tests("HTTP1Tests", ["HTTP1", "JSON", "Bytes"]),
         tests("PosixTests", ["Posix", "Bytes", "Time"]),
         tests("ReactorTests", ["Reactor", "Posix", "Time"]),
@@ -139,6 +140,11 @@ let package = Package(
 if Context.environment["UPLINKD_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
-            name: "QueueFuzzer", dependencies: ["Queue", "Posix", "Bytes"], path: "Tests/QueueFuzzer",
-            exclude: ["Corpus"], swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))
+            name: "Fuzzers",
+            dependencies: [
+                "Queue", "Intake", "Gates", "Reachability", "HTTP1", "JSON", "JSONReference", "Netlink",
+                "Configuration", "ControlClient", "Daemon", "Posix", "Bytes",
+            ],
+            path: "Tests/Fuzzers", exclude: ["Corpus"],
+            swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))
 }

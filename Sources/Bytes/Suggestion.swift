@@ -7,6 +7,8 @@ package func nearest(to word: String, among known: [String]) -> String? {
     let limit = max(1, wanted.count / 3)
     var best: (distance: Int, word: String)?
     for candidate in known {
+        // Each byte more or less is a change of its own.
+        guard abs(min(candidate.utf8.count, 64) - wanted.count) <= limit else { continue }
         let distance = editDistance(wanted, Array(candidate.lowercased().utf8.prefix(64)))
         if distance <= limit, distance < best?.distance ?? .max { best = (distance, candidate) }
     }

@@ -1,5 +1,6 @@
 import Bytes
 import JSON
+import JSONReference
 import Testing
 
 private func check(_ text: [UInt8]) -> Result<JSONExtent, JSONError> {

@@ -4,7 +4,7 @@ struct Manifest {
     private(set) var modules: [String: [String]] = [:]
     /// Targets in other languages.
     private(set) var others: [String] = []
-    /// Test targets, and programs that only tests use.
+    /// Test targets, and what only tests use.
     private(set) var tests: [String] = []
 
     init(_ text: String) {
@@ -16,14 +16,15 @@ struct Manifest {
             let isMember = word.before == UInt8(ascii: ".")
             switch word.text {
             case "module" where !isMember: modules[name] = Array(strings.dropFirst())
-            case "executableTarget":
+            case "executableTarget" where isMember, "target" where isMember, "systemLibrary" where isMember:
                 if let path = strings.first(where: { $0.hasPrefix(testsFolder) }) {
                     tests.append(String(path.dropFirst(testsFolder.count)))
-                } else {
+                } else if word.text == "executableTarget" {
                     modules[name] = Array(strings.dropFirst())
+                } else {
+                    others.append(name)
                 }
             case "tests" where !isMember: tests.append(name)
-            case "target" where isMember, "systemLibrary": others.append(name)
             default: break
             }
         }

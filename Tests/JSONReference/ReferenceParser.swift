@@ -1,9 +1,10 @@
 /// A second opinion on what is JSON, written the plain way: recursive, a byte at a time.
-struct ReferenceParser {
+package struct ReferenceParser {
     private let text: [UInt8]
     private var at = 0
 
-    static func accepts(_ text: [UInt8]) -> Bool {
+    /// True for one JSON text (RFC 8259) in UTF-8, nested at most 64 deep, with nothing but white space around it.
+    package static func accepts(_ text: [UInt8]) -> Bool {
         guard String(validating: text, as: UTF8.self) != nil else { return false }
         var parser = ReferenceParser(text: text)
         parser.space()
