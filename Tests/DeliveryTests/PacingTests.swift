@@ -81,3 +81,26 @@ struct PacingTests {
         #expect(RetryAfter.wait(in: []) == nil)
     }
 }
+    /// Who was asked for an hour or more comes back within 66 minutes, and not with all others.
+    @Test(arguments: [
+        (1, 1, 2), (600, 600, 1_200), (1_980, 1_980, 3_960), (2_400, 2_400, 3_960), (3_600, 3_600, 3_960),
+    ])
+    func whatIsAskedForIsKeptWithinBounds(asked: Int, least: Int, most: Int) {
+        #expect(RetryAfter.kept(.seconds(asked)) == .seconds(least) ... .seconds(most))
+    }
+
+    @Test func aWaitThatIsAskedForEndsWithinSixtySixMinutes() throws {
+        var waits: [Double] = []
+        for seed in 1...200 {
+            var scene = Scene(try Scene.settings(), seed: UInt64(seed))
+            scene.tell(.checkDue)
+            scene.answer(200)
+            scene.becomeReachable()
+            scene.accept(1)
+            scene.answer(503, [HeaderField(name: "Retry-After", value: "999999")])
+            waits.append(((scene.destination.status.nextAttempt ?? scene.now) - scene.now).inSeconds)
+        }
+        #expect(waits.allSatisfy { (3_600.0...3_960.0).contains($0) })
+        #expect((waits.max() ?? 0) - (waits.min() ?? 0) > 300, "jitter on top of the longest wait")
+    }
+

@@ -121,8 +121,8 @@ extension Destination {
         _ answer: TransportAnswer, at now: Instant, _ effects: inout [DeliveryEffect]
     ) {
         record(answer, at: now)
-        let asked = RetryAfter.wait(in: answer.headers).map { $0 + random.duration(in: .zero...$0) }
-        let until = now + (asked ?? backOff.next(&random))
+        let asked = RetryAfter.wait(in: answer.headers).map(RetryAfter.kept)
+        let until = now + (asked.map { random.duration(in: $0) } ?? backOff.next(&random))
         if wait?.cause != .throttled { effects.append(.notice(.throttled(status: answer.status, until: until))) }
         begin(Wait(cause: .throttled, until: until), at: now, &effects)
     }
