@@ -52,8 +52,7 @@ package struct Destination: Sendable {
     var letters = LetterQueue()
     /// Until when an operator paused it; nil: until it is resumed.
     package internal(set) var pausedUntil: Instant?
-    /// When the next batch may leave, by `MaxEventsPerSecond`.
-    var nextByRate = Instant(nanoseconds: 0)
+    var pace: Pace
     let readAheadBytes: Int
     var random: SplitMix64
     var lastID: UInt64
@@ -104,6 +103,7 @@ package struct Destination: Sendable {
         self.userAgent = userAgent
         requests = RequestBuilding(settings, userAgent: userAgent)
         random = SplitMix64(seed: seed)
+        pace = Pace(rate: settings.maximumEventsPerSecond)
         backOff = BackOff(minimum: settings.retryMinimum, maximum: settings.retryMaximum)
     }
 
@@ -198,7 +198,7 @@ package struct Destination: Sendable {
         guard !isStopped else { return nil }
         guard permission != .none || check == .wanted else { return pausedUntil }
         let restraint = permission == .none ? nil : restrainedUntil
-        let times = backlogs.map(\.readableFrom) + [restraint, letters.readableFrom, pausedUntil, nextByRate]
+        let times = backlogs.map(\.readableFrom) + [restraint, letters.readableFrom, pausedUntil, pace.next]
         return times.compactMap { $0 }.filter { $0 > now }.min()
     }
 }

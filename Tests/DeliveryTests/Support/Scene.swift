@@ -12,6 +12,7 @@ struct Scene {
     /// A request in flight.
     struct Flight {
         let request: OutgoingRequest
+        let at: Instant
         /// Nil for a check without events.
         let log: LogName?
         /// The sequence numbers in its body, by their `event_id`.
@@ -284,7 +285,7 @@ struct Scene {
         }
         #expect(sequences.count == events.count && request.isCheck == sequences.isEmpty)
         let log = events.first?["lane"]?.string.flatMap { LogName(text: $0) }
-        flights.append(Flight(request: request, log: log, sequences: sequences))
+        flights.append(Flight(request: request, at: now, log: log, sequences: sequences))
         sent.append(
             (
                 request.isCheck, request.headers.first(named: "Idempotency-Key") ?? "",
