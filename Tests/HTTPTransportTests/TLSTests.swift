@@ -111,8 +111,7 @@ struct TLSTests {
         #expect(failure?.reason == .tls, "\(String(describing: failure))")
     }
 
-    /// Frames that are for no request: settings, pings and unknown ones, as many as a record holds, or one in each.
-    /// libcurl would read them as long as they come.
+    /// Settings, pings and unknown frames, as many as a record holds, or one in each: libcurl would read on as they come.
     @Test(.serialized, arguments: [UInt8(4), 6, 0xBB], [1, 900])
     func framesForNobodyEndTheRequestAndHoldUpNothing(kind: UInt8, each: Int) throws {
         let rig = try Rig()

@@ -107,6 +107,15 @@ package struct Destination: Sendable {
         backOff = BackOff(minimum: settings.retryMinimum, maximum: settings.retryMaximum)
     }
 
+    /// Goes on in the place of one of the same name: what waits keeps its marks, and what left counts for the pace.
+    package mutating func takeOver(from former: Destination) {
+        for index in backlogs.indices {
+            guard let before = former.backlogs.first(where: { $0.log == backlogs[index].log }) else { continue }
+            backlogs[index].takeMarks(of: before)
+        }
+        pace = Pace(rate: settings.maximumEventsPerSecond, from: former.pace.next)
+    }
+
     /// True where nothing is in flight.
     package var isIdle: Bool { probe == nil && places.allSatisfy(\.isFree) }
 

@@ -175,6 +175,20 @@ struct Scene {
         while !flights.isEmpty { answer(200) }
     }
 
+    /// Puts another in its place, as a reload with other settings does.
+    mutating func replace(_ settings: DestinationSettings) {
+        tell(.replaced)
+        let positions = logs.map { log, contexts in
+            LogPosition(log: log, low: (settled[log] ?? 0) + 1, newest: UInt64(contexts.count))
+        }
+        var successor = Destination(
+            settings: settings, positions: positions, userAgent: "uplinkd/test", seed: 2, lastID: 1 << 40)
+        successor.takeOver(from: destination)
+        destination = successor
+        reads = []
+        isOpen = false
+    }
+
     // MARK: The world
 
     mutating func answerReads() {
