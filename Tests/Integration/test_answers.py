@@ -431,7 +431,7 @@ def test_the_rate_is_kept(daemons, collector):
 
 
 def test_the_rate_bounds_what_is_refused(daemons, picky):
-    """Six in a hundred are refused: in any span of time no more is delivered, and no more is asked, than the rate says."""
+    """Six in a hundred are refused: in any span of time no more is delivered, or asked, than the rate says."""
     rate, collector = 200, picky(lambda events, length: 400 if any(event["n"] % 17 == 3 for event in events) else 200)
     daemon = daemons(url=collector.url, options=OPTIONS + f"MaxEventsPerSecond={rate}\n", sections=CHECKS).start()
     until(lambda: daemon.state() == "reachable", 10, "reachable")
