@@ -21,6 +21,8 @@ struct ccurl_tls {
     EVP_PKEY *key;
     char problem[1024];
     char taken[1024];
+    size_t received;   /* in records, since this was last set to 0 */
+    size_t most;       /* no more may come */
 };
 
 /* Where an SSL_CTX keeps its ccurl_tls. */
@@ -163,11 +165,32 @@ static int note_problem(int good, X509_STORE_CTX *context) {
     return 0;
 }
 
+/* libcurl reads HTTP/2 until something comes for its request, and OpenSSL reads until a record holds data: what ends
+ * neither is ended here, as if the peer had closed. */
+static void count_record(
+    int is_sent, int version, int type, const void *bytes, size_t count, SSL *ssl, void *context) {
+    (void)version;
+    if (is_sent || type != SSL3_RT_HEADER || count < SSL3_RT_HEADER_LENGTH) return;
+    const uint8_t *header = bytes;
+    ccurl_tls *tls = context;
+    tls->received += CCURL_RECORD_COST + (size_t)(header[3] << 8 | header[4]);
+    if (tls->received > tls->most) SSL_set_shutdown(ssl, SSL_get_shutdown(ssl) | SSL_RECEIVED_SHUTDOWN);
+}
+
+void ccurl_tls_allow(ccurl_tls *tls, size_t count) {
+    tls->received = 0;
+    tls->most = count;
+}
+
+int ccurl_tls_is_flooded(const ccurl_tls *tls) { return tls->received > tls->most; }
+
 static CURLcode use_trust(CURL *easy, void *ssl_context, void *context) {
     (void)easy;
     ccurl_tls *tls = context;
     if (!SSL_CTX_set_ex_data(ssl_context, context_index, tls)) return CURLE_OUT_OF_MEMORY;
     SSL_CTX_set1_cert_store(ssl_context, tls->store);
+    SSL_CTX_set_msg_callback(ssl_context, count_record);
+    SSL_CTX_set_msg_callback_arg(ssl_context, tls);
     SSL_CTX_set_verify(ssl_context, SSL_VERIFY_PEER, note_problem);
     if (tls->certificate && !SSL_CTX_use_cert_and_key(ssl_context, tls->certificate, tls->key, tls->chain, 1))
         return CURLE_SSL_CERTPROBLEM;

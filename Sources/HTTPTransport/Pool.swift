@@ -118,8 +118,11 @@ final class Pool {
     /// Ends a transfer whose answer's framing has no end: of a chunk's extension libcurl tells nothing.
     private func giveUp(_ transfer: Transfer) {
         guard running[ObjectIdentifier(transfer)] != nil else { return }
-        let failure = TransportFailure(reason: .reset, detail: "the answer is too long: more than 1 MiB came")
-        finish([(transfer, .failed(failure))])
+        finish([(transfer, .failed(Self.tooLong("more than 1 MiB came")))])
+    }
+
+    private static func tooLong(_ what: String) -> TransportFailure {
+        TransportFailure(reason: .reset, detail: "the answer is too long: \(what)")
     }
 
     /// libcurl wants to be called in so many milliseconds; negative: not at all.
@@ -143,6 +146,7 @@ final class Pool {
 
     private func act(_ socket: curl_socket_t, _ events: Int32) {
         var count: Int32 = 0
+        tls?.allow(Transfer.callLimit)
         let failed = unsafe curl_multi_socket_action(multi, socket, events, &count)
         precondition(failed == CURLM_OK, "libcurl refused to act: \(failed.rawValue)")
         deliver()
@@ -151,6 +155,7 @@ final class Pool {
     /// Has libcurl look at all its transfers, and say which sockets are to be watched.
     func lookAtAll() {
         guard !isClosed, !running.isEmpty else { return }
+        tls?.allow(Transfer.callLimit)
         let failed = unsafe ccurl_multi_look_at_all(multi)
         precondition(failed == CURLM_OK, "libcurl refused to look: \(failed.rawValue)")
         deliver()
@@ -184,6 +189,7 @@ final class Pool {
             }
             return .answer(transfer.answer)
         }
+        if tls?.isFlooded ?? false { return .failed(Self.tooLong("more than 256 KiB came at once")) }
         let problem = tls?.takeProblem()
         let end = TransferEnd(
             code: code, proxyStatus: transfer.easy.number(CURLINFO_HTTP_CONNECTCODE),

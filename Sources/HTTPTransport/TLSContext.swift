@@ -29,6 +29,12 @@ final class TLSContext {
     /// Has a transfer trust and show this and nothing else.
     func apply(to easy: EasyHandle) { easy.check(unsafe ccurl_set_tls(easy.raw, raw)) }
 
+    /// Lets so many bytes come from now on, before the connection that brings more is ended.
+    func allow(_ bytes: Int) { unsafe ccurl_tls_allow(raw, bytes) }
+
+    /// True where more came than was last allowed.
+    var isFlooded: Bool { unsafe ccurl_tls_is_flooded(raw) != 0 }
+
     /// Problem, subject, issuer and dates of the certificate refused last, nil where none was; forgets it.
     func takeProblem() -> String? {
         let text = unsafe String(cString: ccurl_tls_take_problem(raw))

@@ -205,8 +205,7 @@ extension Queue {
             guard log.last < name.sequence else { continue }
             // Only a letter that is whole says so: a name alone has no checksum.
             guard (try? deadLetters.read(name)) != nil else {
-                deadLetters.forget(name)
-                recovery.strays.append(name.path(.letter))
+                leaveStray(name)
                 continue
             }
             pass(log.last + 1...name.sequence, lostBy: log)
@@ -214,18 +213,55 @@ extension Queue {
     }
 
     /// Makes the cursors count as many dead events as there are letters that they have passed.
+    ///
+    /// A name makes no letter: where there are more than are counted, and where one would dispose of an event that is
+    /// still to be sent, only those that are whole are taken.
     func reconcileLetters() {
         let known = cursors.sorted { ($0.key.destination, $0.key.log.text) < ($1.key.destination, $1.key.log.text) }
         for (key, cursor) in known where deadLetters.isListed(key.destination) {
             let low = cursor.state.low
-            let kept = UInt64(deadLetters.names(of: key) { $0 < low && $1 != .delivered }.count)
+            leaveStrays(among: deadLetters.names(of: key) { $0 >= low && $1 != .delivered }, atMost: .max)
+            let passed = deadLetters.names(of: key) { $0 < low && $1 != .delivered }
+            leaveStrays(among: passed, atMost: passed.count - Int(clamping: cursor.state.ledger.dead))
+            let kept = deadLetters.names(of: key) { $0 < low && $1 != .delivered }
             let delivered = deadLetters.names(of: key) { $1 == .delivered }
             for name in delivered { deadLetters.set(name, to: .counted) }
             var state = cursor.state
-            state.reconcile(letters: kept, delivered: UInt64(delivered.count))
+            adopt(kept, delivered: delivered.count, by: &state, of: key)
             guard state != cursor.state else { continue }
             cursors[key] = Cursor(state: state, slot: cursorFile.write(slot(key, state), at: cursor.slot))
         }
+    }
+}
+
+extension Queue {
+    /// Has a cursor count these letters, and notes those that it did not count.
+    func adopt(_ letters: [DeadLetterName], delivered: Int = 0, by state: inout CursorState, of key: CursorKey) {
+        let before = state.ledger.dead
+        state.reconcile(letters: UInt64(letters.count), delivered: UInt64(delivered))
+        guard state.ledger.dead > before else { return }
+        recovery.lettersAdopted.append(
+            RecoveryReport.LettersAdopted(
+                destination: key.destination, log: key.log, count: state.ledger.dead - before))
+    }
+
+    /// Leaves alone files that have only the name of a letter, no more than so many.
+    func leaveStrays(among letters: [DeadLetterName], atMost limit: Int) {
+        var left = limit
+        for name in letters.sorted() where left > 0 {
+            do throws(QueueError) {
+                _ = try deadLetters.read(name)
+            } catch {
+                guard case .damagedLetter = error else { continue }
+                leaveStray(name)
+                left -= 1
+            }
+        }
+    }
+
+    private func leaveStray(_ name: DeadLetterName) {
+        recovery.strays.append(name.path(deadLetters.stage(of: name) == .retried ? .retry : .letter))
+        deadLetters.forget(name)
     }
 }
 

@@ -48,6 +48,7 @@ extension Queue {
             return now
         }
         retryLetters(at: now)
+        lookForStrays(at: now)
         let heads = expireHeads(at: now, age: age)
         if let heads, heads <= now { return now }
         let due = [cursorsDirtySince.map { $0 + Self.cursorDelay }, heads, lettersDue].compactMap { $0 }.min()

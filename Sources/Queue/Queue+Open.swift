@@ -42,6 +42,7 @@ extension Queue {
         // They are in the report.
         _ = queue.takeFailures()
         queue.recovery.strays += queue.takeStrays()
+        queue.strayFiles.measure(adding: queue.recovery.strays, in: storage)
         return queue
     }
 

@@ -4,6 +4,7 @@ internal import Time
 
 extension Queue {
     private static let maximumKeyed = 65_536
+    private static let strayInterval = Duration.seconds(60)
     /// More segments than a folder that could not be listed has beyond those that could be.
     private static let unseenSegments: UInt64 = 1 << 24
     private static let ownEntries = [
@@ -13,7 +14,7 @@ extension Queue {
 
     /// Brings logs and cursors to where the last run left them.
     func recover(names: [String], at wall: WallTime) {
-        recovery.strays += names.filter { !Self.ownEntries.contains($0) }
+        recovery.strays += Self.strays(among: names)
         recovery.clock = readClock()
         recovery.age = recovery.clock?.age ?? 0
         // The cursors first: beside a daemon that goes on, they would be ahead of a log that was read before.
@@ -26,6 +27,17 @@ extension Queue {
         recoverLetters()
         recoverCursors(found)
         recovery.keyed.removeFirst(max(0, recovery.keyed.count - Self.maximumKeyed))
+    }
+
+    private static func strays(among names: [String]) -> [String] { names.filter { !ownEntries.contains($0) } }
+
+    /// Looks once a minute, while there is work, for what has come into the directory, or gone from it.
+    func lookForStrays(at now: Instant) {
+        guard now >= straysDue else { return }
+        straysDue = now + Self.strayInterval
+        let found = Self.strays(among: (try? storage.names(in: "")) ?? []).filter { !strayFiles.contains($0) }
+        newStrays += found
+        strayFiles.measure(adding: newStrays, in: storage)
     }
 
     private func recoverLogs() {
@@ -347,7 +359,10 @@ extension Queue {
             var state = CursorState(low: first, origin: first - 1, ledger: Ledger())
             // Those of a cursor that was lost.
             let letters = deadLetters.names(of: key) { $0 < state.low && ($1 == .waiting || $1 == .retried) }
-            state.reconcile(letters: UInt64(letters.count), delivered: 0)
+            leaveStrays(among: letters, atMost: letters.count)
+            adopt(
+                deadLetters.names(of: key) { $0 < state.low && ($1 == .waiting || $1 == .retried) }, by: &state, of: key
+            )
             cursors[key] = Cursor(state: state, slot: cursorFile.write(slot(key, state), at: nil))
             made.append(RecoveryReport.CursorReset(destination: destination, log: log.name, low: state.low))
         }

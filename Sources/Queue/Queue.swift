@@ -51,6 +51,10 @@ package final class Queue {
     #endif
     /// Strays found since the start, until it is asked for.
     var newStrays: [String] = []
+    /// What takes room without being part of the queue.
+    var strayFiles = StrayFiles()
+    /// When strays are looked for again, should anything be done then.
+    var straysDue = Instant(nanoseconds: 0)
     /// Damage found since the start, until it is asked for.
     var newDamages: [RecoveryReport.Damage] = []
     /// The last events of the ranges that were named because no file holds them.
@@ -151,7 +155,7 @@ package final class Queue {
     /// Bytes on disk, as `du` counts.
     package var bytesOnDisk: UInt64 {
         let folders = 3 + logs.values.count { $0.directoryExists }
-        let others = cursorFile.bytes + quarantine.bytes + deadLetters.bytes
+        let others = cursorFile.bytes + quarantine.bytes + deadLetters.bytes + strayFiles.bytes
         let files = logs.values.reduce(others) { $0 + $1.bytes }
         return UInt64(files + FormatPage.size + (hasClock ? 4_096 : 0) + folders * 4_096)
     }

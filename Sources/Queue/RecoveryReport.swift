@@ -16,8 +16,10 @@ package struct RecoveryReport: Sendable, Equatable {
             case missingTail = "missing tail"
             /// A segment's file, or a whole log, that is not there.
             case missing
-            /// A file that has only the name of a segment; left alone, it hides no event.
+            /// A file that has only the name of a segment, or of a dead letter; left alone, it hides no event.
             case stray
+            /// A dead letter that is whole and that its destination's cursor does not count; the next start does.
+            case uncounted = "a letter that is not counted"
         }
 
         package let kind: Kind
@@ -36,6 +38,13 @@ package struct RecoveryReport: Sendable, Equatable {
         package let destination: String
         package let log: LogName
         package let low: UInt64
+    }
+
+    /// Dead letters that are whole and that their destination's cursor did not count, until now.
+    package struct LettersAdopted: Sendable, Equatable {
+        package let destination: String
+        package let log: LogName
+        package let count: UInt64
     }
 
     /// An event that a repeat of its request is told by.
@@ -63,6 +72,7 @@ package struct RecoveryReport: Sendable, Equatable {
     package internal(set) var isNew = false
     package internal(set) var damages: [Damage] = []
     package internal(set) var cursorsReset: [CursorReset] = []
+    package internal(set) var lettersAdopted: [LettersAdopted] = []
     /// Slots, of those in use, that could not be read.
     package internal(set) var damagedSlots = 0
     /// Events read from batches that were not whole.

@@ -1,4 +1,5 @@
 import Bytes
+import Queue
 import Reachability
 import Testing
 import Time
@@ -59,6 +60,107 @@ struct PacingTests {
         #expect(longest(.fixed(.zero), .destination, .seconds(90_000)) == .zero)
     }
 
+    // MARK: The rate
+
+    /// Two requests at a time, sent as soon as may be, taken, refused or never answered after any time: the bounds that
+    /// `Pace` promises hold for every pair of requests.
+    @Test(arguments: (1...40).map { UInt64($0) }) func noPaceIsLeftBehind(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let rate = [1, 2, 7, 64, 200, 9_999].randomElement(using: &random) ?? 1
+        let refusals = Int.random(in: 0...100, using: &random)
+        var pace = Pace(rate: rate)
+        var now = Instant(nanoseconds: Int64.random(in: 0...10_000_000_000, using: &random))
+        var sent: [(at: Instant, events: Int, isRefused: Bool)] = []
+        var inFlight: [UInt64] = []
+        while sent.count < 300 {
+            if inFlight.count < 2, pace.next <= now {
+                let events = Int.random(in: 1...Int.random(in: 1...pace.mostEvents, using: &random), using: &random)
+                pace.left(UInt64(sent.count), events: events, at: now)
+                inFlight.append(UInt64(sent.count))
+                sent.append((now, events, false))
+            } else if inFlight.isEmpty || inFlight.count == 1 && Bool.random(using: &random) {
+                now = max(now, pace.next)
+            } else {
+                now = now + .microseconds(Int64.random(in: 0...2_000, using: &random))
+                let request = inFlight.remove(at: Int.random(in: inFlight.indices, using: &random))
+                guard Int.random(in: 0..<100, using: &random) < refusals else { continue }
+                sent[Int(request)].isRefused = true
+                pace.refused(request)
+            }
+        }
+        expectBounds(sent, rate: rate, "seed \(seed)")
+    }
+
+    private func expectBounds(
+        _ sent: [(at: Instant, events: Int, isRefused: Bool)], rate: Int, _ comment: Comment,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        var worst: (taken: Double, requests: Double, carried: Double) = (0, 0, 0)
+        for first in sent.indices {
+            var (taken, requests, carried) = (0, 0, 0)
+            for one in sent[first...] {
+                taken += one.isRefused ? 0 : one.events
+                requests += 1
+                carried += one.events
+                let allowed = Double(rate) * (one.at - sent[first].at).inSeconds + 1e-6
+                worst.taken = max(worst.taken, Double(taken) - allowed - Double(rate))
+                worst.requests = max(worst.requests, Double(requests) - allowed - 1)
+                worst.carried = max(worst.carried, Double(carried) - 10 * allowed - Double(rate))
+            }
+        }
+        #expect(worst.taken <= 0, comment, sourceLocation: sourceLocation)
+        #expect(worst.requests <= 0, comment, sourceLocation: sourceLocation)
+        #expect(worst.carried <= 0, comment, sourceLocation: sourceLocation)
+    }
+
+    /// The same for a whole destination: refused events are found among others, checks and lanes interfere.
+    @Test(arguments: (1...16).map { UInt64($0) }) func aDestinationKeepsPace(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        let rate = [1, 7, 50, 200].randomElement(using: &random) ?? 1
+        let share = [0, 6, 30].randomElement(using: &random) ?? 0
+        let settings = try Scene.settings {
+            $0.batchMaximumEvents = 500
+            $0.maximumEventsPerSecond = rate
+            $0.flushSpread = .fixed(.zero)
+        }
+        var scene = Scene(settings, seed: seed)
+        scene.chunkEvents = 1_000
+        scene.tell(.checkDue)
+        scene.answer(200)
+        scene.becomeReachable()
+        for lane in [LogName.normal, .urgent] { scene.accept(rate * 3, in: lane) }
+        var sent: [(at: Instant, events: Int, isRefused: Bool)] = []
+        var indexOfRequest: [UInt64: Int] = [:]
+        var proofs = scene.proofs
+        for _ in 0..<4_000 where !(scene.destination.isDrained && scene.destination.isIdle) {
+            for flight in scene.flights where !flight.request.isCheck && indexOfRequest[flight.request.id] == nil {
+                indexOfRequest[flight.request.id] = sent.count
+                sent.append((flight.at, flight.sequences.count, false))
+            }
+            guard let flight = scene.flights.randomElement(using: &random), Int.random(in: 0..<4, using: &random) > 0
+            else {
+                scene.pass(.milliseconds(Int.random(in: 1...1_000, using: &random)))
+                continue
+            }
+            let place = scene.flights.firstIndex { $0.request.id == flight.request.id } ?? 0
+            if Int.random(in: 0..<30, using: &random) == 0 {
+                scene.fail(.timeout, at: place)
+                scene.tell(.checkDue)
+            } else if flight.sequences.contains(where: { Int($0 &* 0x9E37) % 100 < share }) {
+                if let index = indexOfRequest[flight.request.id] { sent[index].isRefused = true }
+                scene.answer(400, at: place)
+                scene.tell(.resume)
+            } else {
+                scene.answer(200, at: place)
+            }
+            if scene.proofs > proofs { scene.becomeReachable() }
+            proofs = scene.proofs
+        }
+        let isDrained = scene.destination.isDrained
+        #expect(isDrained, "seed \(seed)")
+        expectBounds(sent, rate: rate, "seed \(seed)")
+    }
+
     private static let date = HeaderField(name: "date", value: "Sun, 06 Nov 1994 08:49:37 GMT")
 
     @Test(
@@ -74,6 +176,29 @@ struct PacingTests {
     func readsRetryAfter(value: String, seconds: Int?) {
         let headers = [Self.date, HeaderField(name: "Retry-after", value: value)]
         #expect(RetryAfter.wait(in: headers) == seconds.map { .seconds($0) })
+    }
+
+    /// Who was asked for an hour or more comes back within 66 minutes, and not with all others.
+    @Test(arguments: [
+        (1, 1, 2), (600, 600, 1_200), (1_980, 1_980, 3_960), (2_400, 2_400, 3_960), (3_600, 3_600, 3_960),
+    ])
+    func whatIsAskedForIsKeptWithinBounds(asked: Int, least: Int, most: Int) {
+        #expect(RetryAfter.kept(.seconds(asked)) == .seconds(least) ... .seconds(most))
+    }
+
+    @Test func aWaitThatIsAskedForEndsWithinSixtySixMinutes() throws {
+        var waits: [Double] = []
+        for seed in 1...200 {
+            var scene = Scene(try Scene.settings(), seed: UInt64(seed))
+            scene.tell(.checkDue)
+            scene.answer(200)
+            scene.becomeReachable()
+            scene.accept(1)
+            scene.answer(503, [HeaderField(name: "Retry-After", value: "999999")])
+            waits.append(((scene.destination.status.nextAttempt ?? scene.now) - scene.now).inSeconds)
+        }
+        #expect(waits.allSatisfy { (3_600.0...3_960.0).contains($0) })
+        #expect((waits.max() ?? 0) - (waits.min() ?? 0) > 300, "jitter on top of the longest wait")
     }
 
     @Test func aDateWithoutTheAnswersOwnIsNotUnderstood() {

@@ -3,6 +3,7 @@ import CTLSServer
 import HTTPTransport
 import Posix
 import Reachability
+import Reactor
 import Testing
 import Time
 
@@ -108,6 +109,27 @@ struct TLSTests {
         rig.transport?.use(TLSCredentials(trust: try Self.authority()), destination: "collector")
         let failure = try rig.outcome(of: rig.send(url: "https://localhost:\(rig.server.port)/"))?.failure
         #expect(failure?.reason == .tls, "\(String(describing: failure))")
+    }
+
+    /// Settings, pings and unknown frames, as many as a record holds, or one in each: libcurl would read on as they come.
+    @Test(.serialized, arguments: [UInt8(4), 6, 0xBB], [1, 900])
+    func framesForNobodyEndTheRequestAndHoldUpNothing(kind: UInt8, each: Int) throws {
+        let rig = try Rig()
+        let listener = try Listener()
+        let port = try Socket.localPort(listener.socket)
+        let length: UInt8 = kind == 6 ? 8 : 0
+        let frame: [UInt8] = [0, 0, length, kind, 0, 0, 0, 0, 0] + [UInt8](repeating: 7, count: Int(length))
+        let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+        let piece = settings + [[UInt8]](repeating: frame, count: each).flatMap { $0 }
+        _ = Thread(name: "tls-flood") {
+            let pair = (Self.fixtures + "server.pem", Self.fixtures + "server.key")
+            #expect(ctls_flood(listener.socket.number, pair.0, pair.1, piece, piece.count, 256 << 20) > 0)
+        }
+        rig.transport?.use(TLSCredentials(trust: try Self.authority()), destination: "collector")
+        let failure = try rig.outcome(of: rig.send(url: "https://127.0.0.1:\(port)/"))?.failure
+        #expect(failure?.reason == .reset)
+        #expect(failure?.detail == "the answer is too long: more than 256 KiB came at once")
+        #expect(rig.loop.longestTurn < .milliseconds(500), "bounded by what is read, not by what comes")
     }
 
     @Test func theSystemsCertificatesCanBeRead() throws {

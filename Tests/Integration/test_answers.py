@@ -428,3 +428,24 @@ def test_the_rate_is_kept(daemons, collector):
     post_all(daemon, 800)
     drained(daemon, 20)
     assert 2.8 <= time.monotonic() - began <= 8
+
+
+def test_the_rate_bounds_what_is_refused(daemons, picky):
+    """Six in a hundred are refused: in any span of time no more is delivered, or asked, than the rate says."""
+    rate, collector = 200, picky(lambda events, length: 400 if any(event["n"] % 17 == 3 for event in events) else 200)
+    daemon = daemons(url=collector.url, options=OPTIONS + f"MaxEventsPerSecond={rate}\n", sections=CHECKS).start()
+    until(lambda: daemon.state() == "reachable", 10, "reachable")
+    post_all(daemon, 800)
+    ledger = drained(daemon, 60)
+    assert (ledger["delivered"], ledger["dead"]) == (800 - 47, 47), ledger
+    sent = [(each[0], len(each[4]), any(event["n"] % 17 == 3 for event in each[4])) for each in collector.posts()]
+    for first, (began, _, _) in enumerate(sent):
+        taken = asked = carried = 0
+        for at, events, is_refused in sent[first:]:
+            taken += 0 if is_refused else events
+            asked += 1
+            carried += events
+            # On its way a request may be late by what a busy machine takes.
+            allowed = rate * (at - began + 0.25)
+            assert taken <= allowed + rate and asked <= allowed + 1 and carried <= 10 * allowed + rate, sent
+    assert sent[-1][0] - sent[0][0] < 25, "and all is gone in time"

@@ -131,6 +131,35 @@ def test_sigterm_while_the_configuration_is_read(daemons, collector, home):
     ends_before_it_is_read(daemon, "a signal came before the queue was open")
 
 
+def test_what_waits_keeps_its_reason(daemons, collector):
+    """Other settings while events wait for the collector, then for the network; what nothing held is not marked."""
+    collector.script = Script(503, headers={"Retry-After": "3000"})
+    checks = "[Reachability]\nCheckInterval=100ms\n"
+    daemon = daemons(url=collector.url, options=FAST, sections=checks).start()
+    until(lambda: daemon.state() == "reachable", 10, "reachable")
+    daemon.post_numbers(range(5))
+    until(lambda: "throttled" in daemon.destination()["flags"], 10, "it waits")
+    collector.script = Script(close=True)
+    for turn in range(3):
+        daemon.write_configuration(FAST + f"\nBatchMaxEvents={10 + turn}", checks)
+        assert reload(daemon) == 200
+    until(lambda: daemon.state() == "unreachable", 10, daemon.destination)
+    daemon.post_numbers(range(5, 8))
+    daemon.write_configuration(FAST + "\nBatchMaxEvents=20", checks)
+    assert reload(daemon) == 200
+    collector.script = Script(delay=0.5)
+    until(lambda: daemon.assert_ledger()["queued"] == 0, 15, daemon.destination)
+    daemon.post_numbers(range(8, 12))
+    until(lambda: any(event["n"] == 8 for event in collector.taken), 10, "it is on its way")
+    daemon.write_configuration(FAST + "\nBatchMaxEvents=30", checks)
+    assert reload(daemon) == 200
+    until(lambda: daemon.assert_ledger()["queued"] == 0, 15, daemon.destination)
+    reasons = {(event["n"], event.get("queue_reason")) for event in collector.taken}
+    expected = [(range(5), "destination"), (range(5, 8), "connectivity"), (range(8, 12), None)]
+    assert reasons == {(number, reason) for numbers, reason in expected for number in numbers}, reasons
+    assert daemon.stop() == 0
+
+
 class Choosy(Collector):
     """Refuses every batch that has an odd number in it."""
 

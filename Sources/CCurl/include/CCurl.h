@@ -81,6 +81,11 @@ ccurl_tls *ccurl_tls_make(ccurl_trust *trust, ccurl_identity *identity);
 void ccurl_tls_free(ccurl_tls *tls);      /* after the last connection that used it */
 /* Subject, issuer, dates and problem of the certificate that was refused last, and forgets it; "" where none was. */
 const char *ccurl_tls_take_problem(ccurl_tls *tls);
+static const size_t CCURL_RECORD_COST = 128;   /* what a record counts besides its bytes */
+/* Until this is called again so many bytes in records may come over all connections; then the one that brings more
+ * ends as if its peer had closed it. */
+void ccurl_tls_allow(ccurl_tls *tls, size_t count);
+int ccurl_tls_is_flooded(const ccurl_tls *tls);   /* 1: more came */
 /* Transfers of `easy` trust nothing else, and show nothing else. */
 CURLcode ccurl_set_tls(CURL *easy, ccurl_tls *tls);
 

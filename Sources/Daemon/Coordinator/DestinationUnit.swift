@@ -55,6 +55,7 @@ package struct DestinationUnit: Sendable {
         cause = "reload"
         guard let former else { return }
         toldGates = former.toldGates
+        delivery.takeOver(from: former.delivery)
         if addresses.isEmpty, lookupHost == former.lookupHost { addresses = former.addresses }
     }
 

@@ -84,6 +84,9 @@ extension LoopThread {
         for reset in recovery.cursorsReset {
             log.log(.cursorReset(destination: reset.destination, log: reset.log.text, first: reset.low))
         }
+        for adopted in recovery.lettersAdopted {
+            log.log(.lettersAdopted(adopted.count, destination: adopted.destination, log: adopted.log.text))
+        }
         for failure in recovery.failures { report(failure) }
         for notice in Notice.strayFiles(recovery.strays) { log.log(notice) }
     }

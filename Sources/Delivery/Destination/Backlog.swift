@@ -57,6 +57,12 @@ struct Backlog: Sendable {
         read == nil && unread <= newest && aheadBytes < limitBytes && (readableFrom.map { $0 <= now } ?? true)
     }
 
+    /// What waits has the marks of another, which it replaces.
+    mutating func takeMarks(of former: Backlog) {
+        marks = former.marks
+        marks.settle(below: low)
+    }
+
     mutating func beginRead(_ id: UInt64) {
         read = id
         readableFrom = nil

@@ -13,7 +13,7 @@ extension Destination {
         } else if let place = places.firstIndex(where: { $0.request == request }) {
             places[place].request = nil
             switch outcome {
-            case .answer(let answer): batchAnswered(answer, place, at: now, &effects)
+            case .answer(let answer): batchAnswered(answer, of: request, place, at: now, &effects)
             case .failed(let failure): batchFailed(failure, place, at: now, &effects)
             }
         }
@@ -48,7 +48,8 @@ extension Destination {
     }
 
     private mutating func batchAnswered(
-        _ answer: TransportAnswer, _ place: Int, at now: Instant, _ effects: inout [DeliveryEffect]
+        _ answer: TransportAnswer, of request: UInt64, _ place: Int, at now: Instant,
+        _ effects: inout [DeliveryEffect]
     ) {
         let isOurs = requests.isFromDestination(answer)
         let isRefusal = (200...299).contains(answer.status) && settings.format.layout.isRefusal(answer)
@@ -69,8 +70,12 @@ extension Destination {
         case .wait, .again:
             prove(answer, &effects)
             throttle(answer, at: now, &effects)
-        case .bisect: refused(answer, place, at: now, &effects)
-        case .halve: tooLong(answer, place, at: now, &effects)
+        case .bisect:
+            pace.refused(request)
+            refused(answer, place, at: now, &effects)
+        case .halve:
+            pace.refused(request)
+            tooLong(answer, place, at: now, &effects)
         case .reauthorise: unauthorised(answer, at: now, &effects)
         case .hold(let reason): hold(answer, reason, at: now, &effects)
         }
@@ -121,8 +126,8 @@ extension Destination {
         _ answer: TransportAnswer, at now: Instant, _ effects: inout [DeliveryEffect]
     ) {
         record(answer, at: now)
-        let asked = RetryAfter.wait(in: answer.headers).map { $0 + random.duration(in: .zero...$0) }
-        let until = now + (asked ?? backOff.next(&random))
+        let asked = RetryAfter.wait(in: answer.headers).map(RetryAfter.kept)
+        let until = now + (asked.map { random.duration(in: $0) } ?? backOff.next(&random))
         if wait?.cause != .throttled { effects.append(.notice(.throttled(status: answer.status, until: until))) }
         begin(Wait(cause: .throttled, until: until), at: now, &effects)
     }

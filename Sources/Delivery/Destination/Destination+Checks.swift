@@ -18,6 +18,7 @@ extension Destination {
     /// Sends the check: the first batch where one may be sent, else a request without events.
     mutating func beginCheck(at now: Instant, _ effects: inout [DeliveryEffect]) {
         if mayCheckWithBatch(at: now), hasQueued(at: now) {
+            guard pace.next <= now else { return }
             let order = places[Place.urgent].batch == nil && places[Place.rest].batch != nil ? [1, 0] : [0, 1]
             for place in order where fill(place, at: now, &effects) {
                 if let request = places[place].request { check = .riding(request) }

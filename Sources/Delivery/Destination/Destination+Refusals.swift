@@ -101,8 +101,6 @@ extension Destination {
     ) -> Batch? {
         record(answer, at: now)
         prove(answer, &effects)
-        // What it has not taken is sent again, perhaps in parts, and counts when it is taken.
-        if let batch = places[place].batch { nextByRate = nextByRate + (.zero - timeByRate(of: batch)) }
         if places[place].aside != nil {
             setBack(place)
             hold(.refusing, at: now, &effects)

@@ -61,7 +61,7 @@ extension Destination {
         dropSettled()
         if blockingGate == nil { dropForbidden() }
         if check == .wanted { beginCheck(at: now, &effects) }
-        guard permission != .none, blockingGate == nil, (wait.map { $0.until <= now } ?? true), nextByRate <= now
+        guard permission != .none, blockingGate == nil, (wait.map { $0.until <= now } ?? true), pace.next <= now
         else { return }
         if case .spread(let until) = stage {
             guard until <= now else { return }
@@ -70,7 +70,7 @@ extension Destination {
         if stage == .first || stage == .second, !hasBacklog { stage = .open }
         let wasTried = places.map { $0.batch != nil }
         for place in wasTried[Place.urgent] || !wasTried[Place.rest] ? [0, 1] : [1, 0] {
-            guard !isSingle || isIdle, nextByRate <= now else { return }
+            guard !isSingle || isIdle, pace.next <= now else { return }
             fill(place, at: now, &effects)
         }
         if !isSingle || isIdle { readLetter(at: now, &effects) }
@@ -109,17 +109,11 @@ extension Destination {
         if permission == .none || wait != nil { beginRun(at: now) }
         batch.attempts += 1
         status.attempts += 1
-        nextByRate = max(nextByRate, now) + timeByRate(of: batch)
         let id = newID()
+        pace.left(id, events: batch.events, at: now)
         places[place].batch = batch
         places[place].request = id
         effects.append(.send(requests.post(batch, id: id, isPlain: compression.isOff)))
-    }
-
-    /// How long nothing may leave after a batch, so that events leave no faster than the settings say.
-    func timeByRate(of batch: Batch) -> Duration {
-        guard let rate = settings.maximumEventsPerSecond else { return .zero }
-        return .nanoseconds(Int64(batch.events) * 1_000_000_000 / Int64(rate))
     }
 
     /// Cuts the next batch for a place; nil where nothing is queued, or nothing is read yet.
@@ -147,7 +141,7 @@ extension Destination {
     private mutating func limitBatch(of index: Int) {
         let isNeighbour = places[Place.index(of: backlogs[index].log)].aside != nil
         forming.maximumEvents = isNeighbour ? 1 : min(fullEvents, backlogs[index].suspects?.half ?? .max)
-        forming.maximumEvents = min(forming.maximumEvents, settings.maximumEventsPerSecond ?? .max)
+        forming.maximumEvents = min(forming.maximumEvents, pace.mostEvents)
         forming.maximumBytes = min(fullBytes, sizeLimit.bytes ?? .max)
     }
 

@@ -52,8 +52,7 @@ package struct Destination: Sendable {
     var letters = LetterQueue()
     /// Until when an operator paused it; nil: until it is resumed.
     package internal(set) var pausedUntil: Instant?
-    /// When the next batch may leave, by `MaxEventsPerSecond`.
-    var nextByRate = Instant(nanoseconds: 0)
+    var pace: Pace
     let readAheadBytes: Int
     var random: SplitMix64
     var lastID: UInt64
@@ -104,7 +103,17 @@ package struct Destination: Sendable {
         self.userAgent = userAgent
         requests = RequestBuilding(settings, userAgent: userAgent)
         random = SplitMix64(seed: seed)
+        pace = Pace(rate: settings.maximumEventsPerSecond)
         backOff = BackOff(minimum: settings.retryMinimum, maximum: settings.retryMaximum)
+    }
+
+    /// Goes on in the place of one of the same name: what waits keeps its marks, and what left counts for the pace.
+    package mutating func takeOver(from former: Destination) {
+        for index in backlogs.indices {
+            guard let before = former.backlogs.first(where: { $0.log == backlogs[index].log }) else { continue }
+            backlogs[index].takeMarks(of: before)
+        }
+        pace = Pace(rate: settings.maximumEventsPerSecond, from: former.pace.next)
     }
 
     /// True where nothing is in flight.
@@ -198,7 +207,7 @@ package struct Destination: Sendable {
         guard !isStopped else { return nil }
         guard permission != .none || check == .wanted else { return pausedUntil }
         let restraint = permission == .none ? nil : restrainedUntil
-        let times = backlogs.map(\.readableFrom) + [restraint, letters.readableFrom, pausedUntil, nextByRate]
+        let times = backlogs.map(\.readableFrom) + [restraint, letters.readableFrom, pausedUntil, pace.next]
         return times.compactMap { $0 }.filter { $0 > now }.min()
     }
 }

@@ -5,6 +5,11 @@ internal import Time
 enum RetryAfter {
     /// The longest wait that an answer can ask for.
     static let maximum = Duration.seconds(3_600)
+    /// The longest that it becomes at random; a tenth more, so that who was asked for an hour comes back at his own time.
+    static let longest = maximum * 11 / 10
+
+    /// Between what and what a wait that was asked for is kept, at random: up to twice as long, within `longest`.
+    static func kept(_ asked: Duration) -> ClosedRange<Duration> { asked...min(asked * 2, longest) }
 
     /// The wait that an answer asks for; nil where it asks for none, for zero or less, or cannot be understood.
     ///

@@ -81,7 +81,7 @@ package struct DestinationSettings: Sendable, Equatable {
     /// In the order in which they are added.
     package var enrichWith: [Member] = [.wasQueued, .queueReason, .connectionType, .eventID, .acceptedAt]
     package var headers: [HeaderField] = []
-    /// At most so many events leave in a second, 1 to 10,000,000; nil: no limit.
+    /// At most so many events are delivered in a second (`Pace`), 1 to 10,000,000; nil: no limit.
     package var maximumEventsPerSecond: Int?
     /// Sent as `Authorization: Bearer`.
     package var token: [UInt8]?

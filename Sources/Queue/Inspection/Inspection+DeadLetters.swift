@@ -1,6 +1,14 @@
 internal import Posix
 
 extension Inspection {
+    /// The dead letters below a cursor, and how many of them it counts.
+    private struct PassedLetters {
+        let low: UInt64
+        let counted: Int
+        var whole: [LetterFile] = []
+        var damaged: [(file: LetterFile, bytes: Int)] = []
+    }
+
     /// A dead letter's file.
     struct LetterFile {
         let name: DeadLetterName
@@ -35,18 +43,44 @@ extension Inspection {
 
     /// Reads every dead letter.
     func readLetters(_ result: inout Verification) {
+        var passed: [Queue.CursorKey: PassedLetters] = [:]
+        for cursor in result.cursors {
+            let key = Queue.CursorKey(destination: cursor.destination, log: cursor.log)
+            passed[key] = PassedLetters(low: cursor.low, counted: Int(clamping: cursor.ledger.dead))
+        }
         for file in letterFiles() {
             guard let found = read(file) else { continue }
             result.deadLetters.count += 1
             result.deadLetters.bytes += found.bytes
             if file.state == .retry { result.deadLetters.retried += 1 }
-            if found.letter == nil { result.damages.append(damage(of: file, bytes: found.bytes)) }
+            let key = Queue.CursorKey(destination: file.name.destination, log: file.name.log)
+            if file.name.sequence >= passed[key]?.low ?? 0 {
+                if found.letter == nil { result.damages.append(damage(.stray, of: file, bytes: found.bytes)) }
+            } else if found.letter == nil {
+                passed[key]?.damaged.append((file, found.bytes))
+            } else if file.state != .done {
+                passed[key]?.whole.append(file)
+            }
         }
+        let keys = passed.keys.sorted { ($0.destination, $0.log.text) < ($1.destination, $1.log.text) }
+        result.damages += keys.flatMap { passed[$0].map(damages) ?? [] }
     }
 
-    func damage(of file: LetterFile, bytes: Int) -> Verification.Damage {
+    /// Of letters that their cursor has passed, those beyond what it counts are no letters, or not counted.
+    private func damages(of letters: PassedLetters) -> [Verification.Damage] {
+        let surplus = max(0, letters.whole.count + letters.damaged.count - letters.counted)
+        let damaged = letters.damaged.enumerated().map { index, one in
+            damage(index < surplus ? .stray : .corrupted, of: one.file, bytes: one.bytes)
+        }
+        let uncounted = letters.whole.suffix(max(0, surplus - letters.damaged.count))
+        return damaged + uncounted.map { damage(.uncounted, of: $0, bytes: 0) }
+    }
+
+    func damage(
+        _ kind: RecoveryReport.Damage.Kind = .corrupted, of file: LetterFile, bytes: Int
+    ) -> Verification.Damage {
         Verification.Damage(
-            kind: .corrupted, path: file.name.path(file.state), offset: 0, length: bytes,
+            kind: kind, path: file.name.path(file.state), offset: 0, length: bytes,
             sequences: file.name.sequence...file.name.sequence)
     }
 }

@@ -58,6 +58,11 @@ extension Notice {
         Notice(.cursorReset, [.destination: destination, .log: log, .first: String(first)])
     }
 
+    /// Dead letters of a log that the destination's cursor did not count.
+    package static func lettersAdopted(_ count: UInt64, destination: String, log: String) -> Notice {
+        Notice(.lettersAdopted, [.destination: destination, .log: log, .events: String(count)])
+    }
+
     /// The names in the queue's directory that are no part of a queue: one notice for each, and one for those over 8.
     package static func strayFiles(_ paths: [String]) -> [Notice] {
         let limit = 8

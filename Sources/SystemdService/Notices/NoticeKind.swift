@@ -41,6 +41,7 @@ package enum NoticeKind: String, Sendable, CaseIterable {
     case eventsExpired = "6a1f0c9be2d34b57a4f86d0c3e917b25"
     case eventsEvicted = "c3d97e4410b64f0e8f2b5a7916ed08a3"
     case cursorReset = "b43336866203aca0d1b6eb489fdbccf1"
+    case lettersAdopted = "5f2d80b91c6e4a37a4d1907e38cb62f5"
     case strayFile = "308e9e0a46bb4b4a9c05a351e7c1ac49"
     case recovered = "73f10ab9382e5d808b6d8365151c5db5"
     case queueFilling = "433a54879be96b8074cafe05254aa33d"

@@ -303,12 +303,25 @@ extension NoticeKind {
                 """,
             action: "Let the collector drop repeats by event_id. Suspect the device."
         ),
+        .lettersAdopted: NoticeEntry(
+            priority: .warning, distinguishedBy: [.destination, .log],
+            text: """
+                @UPLINK_EVENTS@ dead letters of destination @UPLINK_DESTINATION@, log @UPLINK_LOG@, were not counted; \
+                they count as dead now
+                """,
+            meaning: """
+                Their files are whole and of this queue, but its ledger did not know them: they were put back, or the \
+                destination's place was lost. They count as dead instead of what they were counted as.
+                """,
+            action: "Look at them with uplinkctl dead ls; drop those that are not wanted."
+        ),
         .strayFile: NoticeEntry(
             priority: .notice, distinguishedBy: nil,
             text: "In the queue's directory, but no part of the queue; left alone: @UPLINK_DETAIL@",
             meaning: """
                 Something that the daemon did not make, or does not know, lies in the queue's directory. A file with a \
-                segment's name in which nothing says that it is one hides no event.
+                segment's or a dead letter's name in which nothing says that it is one hides and settles no event. \
+                What it takes counts against MaxSize=.
                 """,
             action: """
                 Move it away if nobody needs it there. The daemon does not change or remove it; only a purge takes \

@@ -12,6 +12,7 @@ struct Scene {
     /// A request in flight.
     struct Flight {
         let request: OutgoingRequest
+        let at: Instant
         /// Nil for a check without events.
         let log: LogName?
         /// The sequence numbers in its body, by their `event_id`.
@@ -174,6 +175,20 @@ struct Scene {
         while !flights.isEmpty { answer(200) }
     }
 
+    /// Puts another in its place, as a reload with other settings does.
+    mutating func replace(_ settings: DestinationSettings) {
+        tell(.replaced)
+        let positions = logs.map { log, contexts in
+            LogPosition(log: log, low: (settled[log] ?? 0) + 1, newest: UInt64(contexts.count))
+        }
+        var successor = Destination(
+            settings: settings, positions: positions, userAgent: "uplinkd/test", seed: 2, lastID: 1 << 40)
+        successor.takeOver(from: destination)
+        destination = successor
+        reads = []
+        isOpen = false
+    }
+
     // MARK: The world
 
     mutating func answerReads() {
@@ -284,7 +299,7 @@ struct Scene {
         }
         #expect(sequences.count == events.count && request.isCheck == sequences.isEmpty)
         let log = events.first?["lane"]?.string.flatMap { LogName(text: $0) }
-        flights.append(Flight(request: request, log: log, sequences: sequences))
+        flights.append(Flight(request: request, at: now, log: log, sequences: sequences))
         sent.append(
             (
                 request.isCheck, request.headers.first(named: "Idempotency-Key") ?? "",
