@@ -78,6 +78,7 @@ nightly: export UPLINKD_THOROUGH_TESTS ?= 1
 nightly: export UPLINKD_KILLS ?= 200
 nightly: export UPLINKD_CUTS ?= 50
 nightly: export UPLINKD_OUTAGES ?= 500
+nightly: export UPLINKD_IDLE_SECONDS ?= 120
 nightly: export UPLINKD_DAMAGE_STEP ?= 1
 nightly: export UPLINKD_FULL_SECONDS ?= 60
 nightly: export UPLINKD_FAILING_SECONDS ?= 60

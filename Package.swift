@@ -128,8 +128,8 @@ let package = Package(
         tests(
             "DaemonTests",
             [
-                "Daemon", "Intake", "Delivery", "Reachability", "Queue", "QueueSimulator", "Gates", "SystemdService",
-                "Bytes", "Time",
+                "Daemon", "Control", "Intake", "Delivery", "HTTPTransport", "Reachability", "Resolver", "Queue",
+                "QueueSimulator", "Gates", "SystemdService", "Posix", "Bytes", "Time",
             ]),
         tests("TidyTests", ["Posix", "Bytes"]),
     ],

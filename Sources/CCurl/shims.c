@@ -77,6 +77,11 @@ long ccurl_get_long(CURL *easy, CURLINFO info) {
     return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
 }
 
+int64_t ccurl_get_microseconds(CURL *easy, CURLINFO info) {
+    curl_off_t value = 0;
+    return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+
 const char *ccurl_get_text(CURL *easy, CURLINFO info) {
     char *text = NULL;
     return curl_easy_getinfo(easy, info, &text) == CURLE_OK && text ? text : "";

@@ -1,4 +1,5 @@
 #include "CCurl.h"
+#include "inspection.h"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -19,6 +20,7 @@ struct ccurl_tls {
     X509 *certificate;   /* NULL: none to show */
     STACK_OF(X509) *chain;
     EVP_PKEY *key;
+    ccurl_seen *seen;    /* NULL: nobody asks */
     char problem[1024];
     char taken[1024];
     size_t received;   /* in records, since this was last set to 0 */
@@ -106,10 +108,11 @@ void ccurl_identity_free(ccurl_identity *identity) {
     free(identity);
 }
 
-ccurl_tls *ccurl_tls_make(ccurl_trust *trust, ccurl_identity *identity) {
+ccurl_tls *ccurl_tls_make(ccurl_trust *trust, ccurl_identity *identity, ccurl_seen *seen) {
     ccurl_tls *tls = calloc(1, sizeof *tls);
     if (!tls) return NULL;
     pthread_once(&context_index_once, make_context_index);
+    tls->seen = seen;
     tls->store = (X509_STORE *)trust;
     X509_STORE_up_ref(tls->store);
     if (!identity) return tls;
@@ -192,6 +195,7 @@ static CURLcode use_trust(CURL *easy, void *ssl_context, void *context) {
     SSL_CTX_set_msg_callback(ssl_context, count_record);
     SSL_CTX_set_msg_callback_arg(ssl_context, tls);
     SSL_CTX_set_verify(ssl_context, SSL_VERIFY_PEER, note_problem);
+    if (tls->seen) ccurl_see(ssl_context, tls->seen);
     if (tls->certificate && !SSL_CTX_use_cert_and_key(ssl_context, tls->certificate, tls->key, tls->chain, 1))
         return CURLE_SSL_CERTPROBLEM;
     return CURLE_OK;

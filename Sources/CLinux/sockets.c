@@ -50,6 +50,27 @@ int cl_bind_tcp4(int fd, uint32_t address, uint16_t port) {
     return RETRY(bind(fd, (struct sockaddr *)&to, sizeof to));
 }
 
+int cl_begin_tcp(const uint8_t *address, int length, uint16_t port) {
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    int is_four = length == 4;
+    memcpy(is_four ? (void *)&four.sin_addr : (void *)&six.sin6_addr, address, is_four ? 4 : 16);
+    int fd = RETRY(socket(is_four ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (fd < 0) return fd;
+    int failed = is_four ? RETRY(connect(fd, (struct sockaddr *)&four, sizeof four))
+                        : RETRY(connect(fd, (struct sockaddr *)&six, sizeof six));
+    if (failed == 0 || failed == -EINPROGRESS) return fd;
+    close(fd);
+    return failed;
+}
+
+int cl_take_error(int fd) {
+    int error = 0;
+    socklen_t length = sizeof error;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0) return -errno;
+    return -error;
+}
+
 int cl_local_port(int fd) {
     struct sockaddr_in to;
     socklen_t length = sizeof to;

@@ -84,6 +84,15 @@ package final class CurlTransport: Transport {
         }
     }
 
+    /// Sends a request on a connection of its own and looks closely; nil where its certificates are not there.
+    package func inspect(
+        _ request: OutgoingRequest, addresses: [IPAddress], ended: @escaping (InspectionResult) -> Void
+    ) -> Inspection? {
+        let credentials = credentials[request.destination]
+        guard credentials != nil || request.url.scheme != .https else { return nil }
+        return Inspection(request, to: addresses, on: loop, credentials: credentials, ended: ended)
+    }
+
     package func cancel(_ id: UInt64) {
         switch stages.removeValue(forKey: id) {
         case .compressing: compressor.cancel(id)

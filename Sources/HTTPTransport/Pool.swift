@@ -37,13 +37,13 @@ final class Pool {
     private var isRetired = false
     private(set) var isClosed = false
 
-    /// A pool without connections.
-    init(on loop: EventLoop, credentials: TLSCredentials?, idleSpan: Duration) {
+    /// A pool without connections; `watch` gets what their servers show.
+    init(on loop: EventLoop, credentials: TLSCredentials?, watch: ServerWatch? = nil, idleSpan: Duration) {
         guard let multi = unsafe curl_multi_init() else { preconditionFailure("no memory") }
         unsafe self.multi = multi
         self.loop = loop
         self.idleSpan = idleSpan
-        tls = credentials.map(TLSContext.init)
+        tls = credentials.map { TLSContext($0, watch: watch) }
         lastUse = loop.now
         let failed = unsafe ccurl_multi_set_callbacks(
             multi, noteSocket, noteTimer, Unmanaged.passUnretained(self).toOpaque())
@@ -166,6 +166,7 @@ final class Pool {
         var code = CURLE_OK
         while let easy = unsafe ccurl_multi_next_ended(multi, &code) {
             guard let transfer = unsafe Transfer.attached(to: easy) else { continue }
+            transfer.noteEnd()
             outcomes.append((transfer, outcome(of: transfer, code)))
         }
         if !outcomes.isEmpty { finish(outcomes) }

@@ -3,6 +3,8 @@ internal import Delivery
 
 /// The heads of a response as their lines come: those of 1xx answers, then the final one, then trailers.
 struct ResponseHead {
+    /// The final head's first line.
+    private(set) var statusLine = ""
     /// The final head's fields, in order, then the trailers'.
     private(set) var fields: [HeaderField] = []
     /// True once the empty line that ends a head has come, until another head begins.
@@ -20,6 +22,7 @@ struct ResponseHead {
         } else if Self.beginsHead(line) {
             fields = []
             isComplete = false
+            statusLine = Self.text(line, 0..<end)
         } else {
             takeField(line.extracting(0..<end))
         }

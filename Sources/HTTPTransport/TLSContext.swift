@@ -16,11 +16,13 @@ package struct TLSCredentials: Sendable {
 @safe
 final class TLSContext {
     private let raw: OpaquePointer
+    private let watch: ServerWatch?
 
-    init(_ credentials: TLSCredentials) {
-        guard let raw = unsafe ccurl_tls_make(credentials.trust.handle, credentials.identity?.handle) else {
-            preconditionFailure("no memory")
-        }
+    /// `watch` gets what servers show.
+    init(_ credentials: TLSCredentials, watch: ServerWatch?) {
+        self.watch = watch
+        let made = unsafe ccurl_tls_make(credentials.trust.handle, credentials.identity?.handle, watch?.raw)
+        guard let raw = unsafe made else { preconditionFailure("no memory") }
         unsafe self.raw = raw
     }
 

@@ -1,6 +1,7 @@
 internal import Bytes
 internal import CCurl
 internal import Delivery
+internal import Time
 
 /// One request on its way, with all that libcurl points to meanwhile.
 final class Transfer {
@@ -20,6 +21,8 @@ final class Transfer {
     private var head = ResponseHead()
     private var answerBody: [UInt8] = []
     private var receivedCount = 0
+    /// What libcurl knew at its end of the way to it; nil where it was cut off.
+    private(set) var end: (proxyStatus: Int?, times: TransferTimes)?
 
     /// A request whose `body` is as it goes over the wire.
     init(_ request: OutgoingRequest, body: [UInt8], on easy: EasyHandle) {
@@ -34,6 +37,9 @@ final class Transfer {
     var isBodyTooLong: Bool { receivedCount > Self.responseLimit }
     /// True once the head of the final answer is whole.
     var hasHead: Bool { head.isComplete }
+
+    /// The first line of the final answer; empty where none came.
+    var statusLine: String { head.statusLine }
 
     /// What has come, once the head is whole.
     var answer: TransportAnswer {
@@ -84,5 +90,20 @@ final class Transfer {
         guard (0...body.count).contains(offset) else { return false }
         sentCount = offset
         return true
+    }
+
+    /// Keeps what libcurl knows of the transfer while its handle is not yet used for another.
+    func noteEnd() {
+        func time(_ info: CURLINFO) -> Duration? {
+            let microseconds = unsafe ccurl_get_microseconds(easy.raw, info)
+            return microseconds > 0 ? .microseconds(microseconds) : nil
+        }
+        var times = TransferTimes()
+        times.connected = time(CURLINFO_CONNECT_TIME_T)
+        times.secured = time(CURLINFO_APPCONNECT_TIME_T)
+        times.firstByte = time(CURLINFO_STARTTRANSFER_TIME_T)
+        times.ended = time(CURLINFO_TOTAL_TIME_T)
+        let status = easy.number(CURLINFO_HTTP_CONNECTCODE)
+        end = (status > 0 ? status : nil, times)
     }
 }

@@ -1,3 +1,4 @@
+package import Bytes
 internal import CLinux
 
 /// Who is at the other end of a Unix socket, as of its connect(2).
@@ -37,6 +38,12 @@ package enum Socket {
         try checked(cl_bind_tcp4(socket.number, address, port))
         try checked(cl_listen(socket.number, 1_024))
         return socket
+    }
+
+    /// A TCP socket that connects to an address; writable once it has, or has failed, as `takeError` then tells.
+    package static func beginTCP(to address: IPAddress, port: UInt16) throws(Errno) -> FileDescriptor {
+        let result = address.bytes.withUnsafeBufferPointer { cl_begin_tcp($0.baseAddress, Int32($0.count), port) }
+        return FileDescriptor(taking: try checked(result))
     }
 
     /// The next connection, nil where none waits.
@@ -89,6 +96,9 @@ extension FileDescriptor {
         if result == -Int64(EAGAIN) { return .wouldBlock }
         return .bytes(Int(try checked(result)))
     }
+
+    /// Throws the error that waits on a socket (SO_ERROR, socket(7)).
+    package borrowing func takeError() throws(Errno) { try checked(cl_take_error(number)) }
 
     /// Ends the sending direction.
     package borrowing func shutdownWrite() throws(Errno) { try checked(cl_shutdown_write(number)) }

@@ -11,7 +11,11 @@ package final class Resolver {
     package struct Report: Sendable {
         let host: String
         let result: LookupResult
+        let nameServers: [IPAddress]
     }
+
+    /// The system's name servers, as of the last lookup that ended.
+    package private(set) var nameServers: [IPAddress] = []
 
     private var queue = ResolverQueue()
     private let lookUp: @Sendable (String) -> LookupResult
@@ -51,6 +55,7 @@ package final class Resolver {
 
     /// Takes what a lookup's thread posted; nil where nobody waits for it and nothing was learnt.
     package func receive(_ report: Report, at now: Instant) -> ResolverAnswer? {
+        nameServers = report.nameServers
         let (begin, answer) = queue.finished(report.host, report.result, at: now)
         start(begin)
         return answer
@@ -66,7 +71,10 @@ package final class Resolver {
     private func start(_ hosts: [String]) {
         for host in hosts {
             let (lookUp, post) = (lookUp, post)
-            _ = Thread(name: "resolver") { post(Report(host: host, result: lookUp(host))) }
+            _ = Thread(name: "resolver") {
+                let result = lookUp(host)
+                post(Report(host: host, result: result, nameServers: HostLookup.nameServers))
+            }
         }
     }
 }

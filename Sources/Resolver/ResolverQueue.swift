@@ -102,7 +102,7 @@ package struct ResolverQueue: Sendable {
     package mutating func expire(at now: Instant) -> (begin: [String], answers: [ResolverAnswer]) {
         let late = progress.filter { $0.value.deadline.map { $0 <= now } ?? false }.keys.sorted()
         for host in late { progress[host] = .abandoned }
-        let failure = LookupError(text: "no answer from a name server within 5 s")
+        let failure = LookupError(text: "no answer from a name server within 5 s", isSilence: true)
         return (begin(at: now), late.map { answer($0, failure: failure) })
     }
 

@@ -45,6 +45,7 @@ struct ControlServerTests {
         ("/v1/destinations/a/pause", "", OperatorOrder.pause(destination: "a", for: nil)),
         ("/v1/destinations/a/pause", #"{"for":"2h"}"#, .pause(destination: "a", for: .seconds(7_200))),
         ("/v1/destinations/a/resume", "", .resume(destination: "a")),
+        ("/v1/destinations/a/probe", "", .probe(destination: "a")),
         ("/v1/destinations/a/forget", "", .forget(destination: "a")),
         ("/v1/destinations/a/rename", #"{"to":"b"}"#, .rename(destination: "a", to: "b")),
         ("/v1/dead/retry", #"{"all":true}"#, .retry(LetterSelection(ids: nil, destination: nil))),
@@ -87,6 +88,7 @@ struct ControlServerTests {
         ("/v1/destinations/a/pause", #"{"for":5}"#, "for is no string"),
         ("/v1/destinations/a/pause", #"{"while":"2h"}"#, "unknown member: while"),
         ("/v1/destinations/a/resume", #"{"for":"2h"}"#, "unknown member: for"),
+        ("/v1/destinations/a/probe", #"{"for":"2h"}"#, "unknown member: for"),
         ("/v1/destinations/a/forget", #"{"log":"bulk"}"#, "unknown member: log"),
         ("/v1/destinations/a/rename", #"{"to":"b","log":"bulk"}"#, "unknown member: log"),
     ]

@@ -82,6 +82,30 @@ struct InvariantTests {
         #expect(rig.state == .reachable, "seed \(seed): \(rig.state), \(rig.machine.reason)")
     }
 
+    /// With checks turned off none is made, nothing leaves without a path, and while not reachable the kernel is asked.
+    @Test(arguments: UInt64(1)...20)
+    func withoutChecks(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var rig = Rig(Self.paths[Int(seed) % 5], .answers, checks: false, seed: seed)
+        for _ in 0..<60 {
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0...2: rig.announce(Self.paths.randomElement(using: &random) ?? noRoute)
+            case 3 where rig.machine.maySend: rig.tell(.failed(.timeout, "no answer"))
+            case 4 where rig.machine.maySend: rig.tell(.proved(by: nil))
+            default: rig.tell(.resumed)
+            }
+            let now = Double(rig.now.nanoseconds) / 1e9
+            rig.run(to: now + Double.random(in: 0...40, using: &random)) {
+                #expect($0.state != .noPath || !$0.machine.maySend, "seed \(seed)")
+                #expect($0.machine.deadline != nil || $0.state == .reachable, "seed \(seed)")
+            }
+        }
+        #expect(rig.count(.check) == 0, "seed \(seed)")
+        rig.announce(noRoute)
+        rig.run(to: Double(rig.now.nanoseconds) / 1e9 + 0.5)
+        #expect(!rig.machine.maySend, "seed \(seed)")
+    }
+
     @Test(arguments: UInt64(1)...20)
     func aPortalNeverOpensTheWay(seed: UInt64) {
         var random = SplitMix64(seed: seed)

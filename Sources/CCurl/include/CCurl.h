@@ -37,6 +37,7 @@ uint64_t ccurl_received_count(curl_socket_t socket);
 CURLcode ccurl_forbid_look_ups(CURL *easy);
 
 long ccurl_get_long(CURL *easy, CURLINFO info);
+int64_t ccurl_get_microseconds(CURL *easy, CURLINFO info);   /* one of CURLINFO_*_TIME_T; 0 where unknown */
 const char *ccurl_get_text(CURL *easy, CURLINFO info);   /* "" where unknown; good until the handle's next use */
 void *ccurl_get_context(CURL *easy);
 
@@ -57,6 +58,28 @@ int ccurl_missing_abilities(void);
 const char *ccurl_tls_backend(void);
 const char *ccurl_version(void);
 
+/* ---- what a server shows ---- */
+
+typedef struct ccurl_seen ccurl_seen;     /* what the last server of a connection showed */
+
+static const int CCURL_TRUST_GOOD = 0;
+static const int CCURL_TRUST_EXPIRED = 1;
+static const int CCURL_TRUST_NOT_YET = 2;
+static const int CCURL_TRUST_UNKNOWN = 3;          /* signed by nobody who is trusted */
+static const int CCURL_TRUST_OTHER = 4;
+/* Nothing seen yet; `host` is the name or the address that a certificate should be for. NULL: no memory. */
+ccurl_seen *ccurl_seen_make(const char *host);
+void ccurl_seen_free(ccurl_seen *seen);
+int ccurl_seen_count(const ccurl_seen *seen);      /* certificates, at most 8; the server's own is the first */
+int ccurl_seen_matches(const ccurl_seen *seen);    /* 1: the first is for the host */
+int ccurl_seen_trust(const ccurl_seen *seen);      /* CCURL_TRUST_* */
+const char *ccurl_seen_protocol(const ccurl_seen *seen);            /* "TLSv1.3" */
+const char *ccurl_seen_subject(const ccurl_seen *seen, int index);
+const char *ccurl_seen_issuer(const ccurl_seen *seen, int index);
+const char *ccurl_seen_names(const ccurl_seen *seen, int index);    /* "a.example, b.example" */
+int64_t ccurl_seen_begins(const ccurl_seen *seen, int index);       /* seconds since 1970; 0 unknown */
+int64_t ccurl_seen_ends(const ccurl_seen *seen, int index);
+
 /* ---- trust ---- */
 
 typedef struct ccurl_trust ccurl_trust;   /* trusted certificates; immutable, for any thread */
@@ -76,8 +99,8 @@ ccurl_identity *ccurl_identity_make(
     const uint8_t *certificates, size_t certificate_count, const uint8_t *key, size_t key_count, int *problem);
 void ccurl_identity_free(ccurl_identity *identity);
 
-/* `identity` may be NULL. */
-ccurl_tls *ccurl_tls_make(ccurl_trust *trust, ccurl_identity *identity);
+/* `identity` may be NULL, and so may `seen`, which gets what servers show, and must live as long. */
+ccurl_tls *ccurl_tls_make(ccurl_trust *trust, ccurl_identity *identity, ccurl_seen *seen);
 void ccurl_tls_free(ccurl_tls *tls);      /* after the last connection that used it */
 /* Subject, issuer, dates and problem of the certificate that was refused last, and forgets it; "" where none was. */
 const char *ccurl_tls_take_problem(ccurl_tls *tls);

@@ -80,6 +80,8 @@ int cl_socket_unix(void);
 int cl_bind_unix(int fd, const char *path);
 int cl_connect_unix(int fd, const char *path);
 int cl_socket_tcp4(void);
+int cl_begin_tcp(const uint8_t *address, int length, uint16_t port);   /* a socket that connects; 4 or 16 bytes */
+int cl_take_error(int fd);                                      /* SO_ERROR, as -errno */
 int cl_bind_tcp4(int fd, uint32_t address, uint16_t port);      /* host byte order */
 int cl_local_port(int fd);
 int cl_listen(int fd, int backlog);
@@ -138,6 +140,7 @@ typedef struct {
 
 /* getaddrinfo, stream sockets only: the number of addresses, or the negated EAI_* code less 1000. */
 int cl_resolve(const char *host, cl_address *to, int capacity);
+static const int CL_RESOLVE_AGAIN = -1003;         /* EAI_AGAIN: no name server answered */
 const char *cl_resolve_error(int code);
 const char *cl_errno_name(int code);
 const char *cl_errno_text(int code);

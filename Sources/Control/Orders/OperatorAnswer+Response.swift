@@ -17,6 +17,7 @@ extension OperatorAnswer {
             for letter in letters { letter.write(to: &writer, withEvent: withEvents) }
             writer.endArray()
             if let next { writer.member("next", next) }
+        case .document(let json): return .json(200, json)
         case .unknown(let detail):
             return ProblemDetails(status: 404, type: "unknown", title: "There is none", detail: detail).response()
         case .conflict(let detail):

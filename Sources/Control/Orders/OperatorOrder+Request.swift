@@ -12,7 +12,7 @@ struct OrderError: Error {
 extension OperatorOrder {
     /// What can be ordered of a destination; raw values are the last parts of the paths.
     enum ToDestination: String {
-        case pause, resume, forget, rename
+        case pause, resume, probe, forget, rename
     }
 
     /// The order to a destination that a request makes.
@@ -30,6 +30,9 @@ extension OperatorOrder {
         case .resume:
             _ = try body(exchange, [])
             return .resume(destination: destination)
+        case .probe:
+            _ = try body(exchange, [])
+            return .probe(destination: destination)
         case .forget:
             _ = try body(exchange, [])
             return .forget(destination: destination)

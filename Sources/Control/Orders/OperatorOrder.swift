@@ -6,6 +6,8 @@ package enum OperatorOrder: Sendable, Equatable {
     case pause(destination: String, for: Duration?)
     /// Go on, at once.
     case resume(destination: String)
+    /// Find out, step by step, what is on the way to a destination.
+    case probe(destination: String)
     /// Give up what is kept for a destination that the configuration names no more.
     case forget(destination: String)
     /// What is kept for such a destination is for another that is to be.
@@ -72,6 +74,8 @@ package enum OperatorAnswer: Sendable, Equatable {
     case count(UInt64)
     /// Dead letters, and, where there are more, what to give as `after`; `withEvents`, one of them was asked for.
     case letters([DeadLetterReport], next: String?, withEvents: Bool)
+    /// A document of JSON.
+    case document([UInt8])
     /// There is nothing of that name.
     case unknown(String)
     /// It does not go together with how things are.

@@ -1,11 +1,12 @@
+internal import Bytes
 internal import JSON
 
 extension Command {
     /// All commands, in the order of help.
     static var all: [Command] {
         [
-            status, monitor, send, flush, pause, resume, deadList, deadShow, deadRetry, deadDrop, destinationForget,
-            destinationRename, verify, export, reload, collector,
+            status, monitor, probe, send, flush, pause, resume, deadList, deadShow, deadRetry, deadDrop,
+            destinationForget, destinationRename, verify, export, reload, collector,
         ]
     }
 
@@ -23,6 +24,13 @@ extension Console {
     func complain(_ error: ClientError) -> ExitStatus {
         complain(error.message)
         return error.exitStatus
+    }
+
+    /// Tells that no destination has that name, and how to end.
+    func complain(unknownDestination name: String, among names: [String]) -> ExitStatus {
+        let hint = nearest(to: name, among: names).map { "; did you mean '\($0)'?" } ?? ""
+        complain("no destination is named '\(name)'\(hint)")
+        return .failed
     }
 
     /// Tells of an answer that is an error, and how to end.

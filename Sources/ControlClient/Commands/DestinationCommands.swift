@@ -59,9 +59,7 @@ extension Command {
             let destinations = status.destinations.filter { $0.isConfigured }
             let names = destinations.map(\.name)
             if let wanted = invocation.operand, !names.contains(wanted) {
-                let hint = nearest(to: wanted, among: names).map { "; did you mean '\($0)'?" } ?? ""
-                console.complain("no destination is named '\(wanted)'\(hint)")
-                return .failed
+                return console.complain(unknownDestination: wanted, among: names)
             }
             for one in destinations where one.name == invocation.operand ?? one.name {
                 let answer = try daemon.exchange(
@@ -95,5 +93,5 @@ extension StatusDocument.Destination {
     }
 
     /// It can be tried: its name is one that a configuration allows, and it still stands there.
-    fileprivate var isConfigured: Bool { name.isShortName && !flags.contains("removed") }
+    var isConfigured: Bool { name.isShortName && !flags.contains("removed") }
 }

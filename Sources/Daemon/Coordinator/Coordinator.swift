@@ -88,6 +88,7 @@ package struct Coordinator {
         case .resume(let name):
             feed(name, .resume, at: now)
             feed(name, reachability: .wanted, at: now)
+        case .probeAnswered(let name): feed(name, reachability: .wanted, at: now)
         case .reloaded: feedAll(.reloaded, at: now)
         case .moved(let moves):
             for move in moves { feed(move.destination, .moved(move), at: now) }

@@ -46,6 +46,8 @@ package enum CoordinatorEvent: Sendable {
     case pause(destination: String, until: Instant?)
     /// An operator lets a destination go on.
     case resume(destination: String)
+    /// A probe had an answer of the destination's own.
+    case probeAnswered(destination: String)
     /// The configuration was read anew; what it leaves as it is is tried again.
     case reloaded
     /// No more events are taken, nothing more is sent.

@@ -22,6 +22,7 @@ extension LoopThread {
         change.to = "stopping"
         watchers.tell(change, at: Clock.wall)
         control?.stop()
+        cancelProbes()
         tell(.stop)
         loop.schedule(at: loop.now + Self.requestGrace) { [weak self] in self?.giveUpRequests() }
         loop.schedule(at: loop.now + Self.limit) { [weak self] in self?.leave() }

@@ -24,7 +24,7 @@ struct StatusAssembly {
             let spans = DestinationState.allCases.map { ($0.rawValue, unit.reachability.span(in: $0, at: now)) }
             report.stateSpans = Dictionary(uniqueKeysWithValues: spans)
             report.oldestAge = thread.oldestAges[unit.name]
-            report.fileFault = thread.settings.destinations.first { $0.settings.name == unit.name }?.credentialsFault
+            report.fileFault = thread.credentialsFault(of: unit.name)
             return report
         }
         var report = StatusReport(

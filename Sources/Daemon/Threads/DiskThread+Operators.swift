@@ -18,7 +18,7 @@ extension DiskThread {
             case .forget(let destination): return answer(try queue.forget(destination: destination), order)
             case .rename(let destination, let name):
                 return answer(try queue.rename(destination: destination, to: name), order)
-            case .pause, .resume: return .done
+            case .pause, .resume, .probe: return .done
             }
         } catch {
             return .failed("\(error)")

@@ -38,6 +38,7 @@ extension LoopThread {
             log.log(.destinationResumed(name))
             tell(.resume(destination: name))
             done(.done)
+        case .probe(let name): probe(name, done)
         // Only the disk's thread knows what is kept now, and for whom.
         case .forget, .rename, .letters, .retry, .drop: post(order, done)
         }

@@ -73,6 +73,8 @@ final class LoopThread {
     let tokens: Mailbox<FreshToken>
     /// Orders that the disk's thread has, and who waits for them.
     var orders = OrderDesk()
+    /// Probes under way, by destination.
+    var probes: [String: (run: ProbeRun, done: (OperatorAnswer) -> Void)] = [:]
     /// Destinations whose token is being read.
     var tokensUnderWay: Set<String> = []
     private var sources: [AnyObject] = []
@@ -180,8 +182,7 @@ final class LoopThread {
         case .inquireDefault(let destination):
             guard let verdict = network.verdict(to: PathVerdict.defaultRouteAddresses) else { return }
             tell(.defaultRoute(destination: destination, verdict))
-        case .resolve(let host):
-            if let answer = resolver.resolve(host, at: loop.now) { took(answer) }
+        case .resolve(let host): lookUp(host)
         case .send(let request, let addresses): transport.send(request, addresses: addresses)
         case .cancel(let request): transport.cancel(request)
         case .dropConnections(let destination): transport.dropConnections(destination: destination)
@@ -222,12 +223,18 @@ final class LoopThread {
         }
     }
 
+    /// Asks for the addresses of a host; the answer is for all who wait for it.
+    func lookUp(_ host: String) {
+        if let answer = resolver.resolve(host, at: loop.now) { took(answer) }
+    }
+
     private func took(_ report: Resolver.Report) {
         if let answer = resolver.receive(report, at: loop.now) { took(answer) }
     }
 
     private func took(_ answer: ResolverAnswer) {
         tell(.resolved(host: answer.host, answer.addresses, failure: answer.failure?.text))
+        for probe in Array(probes.values) { probe.run.took(answer, nameServers: resolver.nameServers) }
     }
 
     private func endTurn() {

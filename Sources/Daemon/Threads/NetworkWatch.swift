@@ -71,6 +71,19 @@ final class NetworkWatch: ReadyHandler {
         }
     }
 
+    /// What the kernel says of the way to each address, for people.
+    func ways(to addresses: [IPAddress]) -> [KernelWay] {
+        addresses.map { address in
+            let answer: String
+            do throws(NetlinkError) {
+                answer = try (query ?? openQuery())?.route(to: address, matching: false).words ?? "cannot be asked"
+            } catch {
+                answer = "\(error)"
+            }
+            return KernelWay(address: address, verdict: verdict(to: [address]) ?? .unobserved, answer: answer)
+        }
+    }
+
     private func open() {
         do throws(Errno) {
             try multicast.open()

@@ -116,6 +116,9 @@ package struct DestinationSettings: Sendable, Equatable {
     /// The host that connections are made to: the proxy's, if there is one; nil for a Unix socket.
     package var connectHost: String? { proxy?.host ?? (url.scheme == .unix ? nil : url.host) }
 
+    /// The port that connections are made to; 0 for a Unix socket.
+    package var connectPort: UInt16 { proxy?.port ?? url.port }
+
     /// True for a byte that can stand in a header field as part of a token.
     package static func isOfToken(_ byte: UInt8) -> Bool { (33...126).contains(byte) }
 
