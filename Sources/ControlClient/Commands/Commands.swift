@@ -10,6 +10,8 @@ extension Command {
     }
 
     static let plainTimeLimit: Duration = .seconds(10)
+    /// For what the daemon's disk must do first.
+    static let orderTimeLimit: Duration = .seconds(60)
 }
 
 extension Console {
