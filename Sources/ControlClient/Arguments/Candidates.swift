@@ -23,6 +23,12 @@ extension Candidates {
         return ((try? JSONValue(parsing: answer.body))?["dead"]?.array ?? []).compactMap { $0["id"]?.string }
     }
 
+    /// The consent categories that the daemon knows.
+    static let consentCategories = asked { daemon throws(ClientError) in
+        let answer = try daemon.exchange(method: "GET", target: "/v1/status", within: Completion.timeLimit)
+        return StatusDocument(answer.body)?.consent.map(\.category) ?? []
+    }
+
     private static func names(
         from daemon: inout DaemonConnection, areRemoved: Bool
     ) throws(ClientError) -> [String] {

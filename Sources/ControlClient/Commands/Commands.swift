@@ -5,7 +5,7 @@ extension Command {
     static var all: [Command] {
         [
             status, monitor, send, flush, pause, resume, deadList, deadShow, deadRetry, deadDrop, destinationForget,
-            destinationRename, verify, export, reload, collector,
+            destinationRename, consentShow, consentSet, purge, verify, export, reload, collector,
         ]
     }
 

@@ -12,6 +12,9 @@ extension Command {
                 name: "--lane", value: "LANE", summary: "urgent, normal (as without it), or bulk",
                 candidates: .words(lanes)),
             CommandOption(name: "--ttl", value: "TIME", summary: "give events up after so long, as 30s, 5min or 7d"),
+            CommandOption(
+                name: "--consent", value: "CATEGORY", summary: "as events of that consent category, without a lane",
+                candidates: .consentCategories),
         ],
         summary: "post events, from standard input or a file",
         details: """
@@ -30,7 +33,7 @@ extension Command {
         }
         var sender = Sender(
             DaemonSocket.events.path(invocation, console),
-            parameters: ["lane", "ttl"].compactMap { name in
+            parameters: ["lane", "ttl", "consent"].compactMap { name in
                 invocation.options["--" + name].map { (name, $0) }
             })
         guard let name = invocation.operand, name != "-" else {
