@@ -1,31 +1,22 @@
-# Completion of uplinkctl for bash: commands and options are those of its --help.
+# Completion of uplinkctl for bash: uplinkctl itself says what fits.
 _uplinkctl() {
-    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} typed='' command='' next='' each rest
+    local word='' each offered=() words=()
     COMPREPLY=()
-    case $before in
-        --lane) mapfile -t COMPREPLY < <(compgen -W 'urgent normal bulk' -- "$word"); return ;;
-        --socket) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
-    esac
-    before=''
-    for each in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-        [[ $each == -* || $before == --socket ]] || typed+="$each "
-        before=$each
+    # Bash takes --lane=bulk for three words.
+    for each in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
+        if [[ ${#words[@]} -gt 0 && ${words[-1]} == --* && ($each == = || ${words[-1]} == *=) ]]; then
+            words[-1]+=$each
+        else
+            words+=("$each")
+        fi
     done
-    while read -r each; do
-        [[ $typed == "$each "* ]] && command=$each
-        [[ "$each " == "$typed"?* ]] && rest=${each#"$typed"} && next+=" ${rest%% *}"
-    done < <("${COMP_WORDS[0]}" --help 2>/dev/null |
-        sed -n '/^Commands:/,/^$/s/^  \([a-z]*\( [a-z][a-z]*\)*\).*/\1/p' | sort -u)
-    if [[ $word == -* ]]; then
-        # shellcheck disable=SC2086
-        mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" $command --help 2>/dev/null |
-            sed -n '/^Options:/,/^$/s/^  \(--[a-z-]*\).*/\1/p')" -- "$word")
-    elif [[ -n $next ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$next" -- "$word" | uniq)
-    else
-        # shellcheck disable=SC2086
-        rest=$("${COMP_WORDS[0]}" $command --help 2>/dev/null | head -n 1)
-        [[ $rest != *@(FILE|DIR)* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
-    fi
+    word=${COMP_WORDS[COMP_CWORD]#=}
+    mapfile -t offered < <("${COMP_WORDS[0]}" --complete "${words[@]}" 2>/dev/null)
+    case ${offered[0]-} in
+        files) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+        directories) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
+        words) COMPREPLY=("${offered[@]:1}"); COMPREPLY=("${COMPREPLY[@]%%$'\t'*}"); return ;;
+    esac
+    compopt -o filenames 2>/dev/null
 }
-complete -o filenames -F _uplinkctl uplinkctl
+complete -F _uplinkctl uplinkctl

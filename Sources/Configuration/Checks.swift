@@ -9,7 +9,6 @@ struct Checks {
     let wholeOrigin: Origin
 
     func run(_ problems: inout ProblemList) {
-        checkSupport(&problems)
         let intake = configuration.intake
         if intake.maximumEventBytes > intake.maximumRequestBytes {
             problems.add(
@@ -86,34 +85,6 @@ struct Checks {
         }
         if destination.tokenFile != nil, destination.credential != nil {
             problems.add(.error, at: place("Credential", nil), "both TokenFile= and Credential= are given")
-        }
-    }
-
-    private func checkSupport(_ problems: inout ProblemList) {
-        refuse(configuration.queue, QueueSection.keys, "Queue", nil, &problems)
-        refuse(configuration.reachability, ReachabilitySection.keys, "Reachability", nil, &problems)
-        refuse(configuration.consent, ConsentSection.keys, "Consent", nil, &problems)
-        for category in configuration.consent.categories {
-            refuse(category, ConsentSection.Category.keys, "Consent", category.name, &problems)
-        }
-        for destination in configuration.destinations {
-            refuse(destination, DestinationSection.keys, "Destination", destination.name, &problems)
-        }
-    }
-
-    private func refuse<Section>(
-        _ section: Section, _ keys: [Key<Section>], _ name: String, _ instance: String?, _ problems: inout ProblemList
-    ) {
-        for key in keys {
-            guard let row = Unsupported.table.first(where: { $0.section == name && $0.key == key.name }) else {
-                continue
-            }
-            let value = key.show(section)
-            guard !key.isEqual(section, Section.defaults), row.values.isEmpty || row.values.contains(value) else {
-                continue
-            }
-            problems.add(
-                .error, at: origin(name, instance, key.name), "\(key.name)=\(value) is not supported by this version")
         }
     }
 

@@ -21,7 +21,7 @@ struct Interpreter {
     static let sections = ["Intake", "Control", "Queue", "Reachability", "Consent", "Destination"]
     /// Sections that are told apart by a name in quotes.
     static let named = ["Consent", "Destination"]
-    static let maximumCategories = 256
+    static let maximumCategories = 64
 
     mutating func run(_ statements: [Statement], problems: inout ProblemList) {
         target = .none

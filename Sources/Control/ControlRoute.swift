@@ -17,6 +17,8 @@ enum ControlRoute: Equatable {
     case letters(id: String?)
     case retry
     case drop
+    case consent(category: String)
+    case purge
 
     /// The route of a path; nil where there is none.
     init?(path: String) {
@@ -30,10 +32,12 @@ enum ControlRoute: Equatable {
         case "/v1/dead": self = .letters(id: nil)
         case "/v1/dead/retry": self = .retry
         case "/v1/dead/drop": self = .drop
+        case "/v1/purge": self = .purge
         default:
             let parts = path.split(separator: "/", omittingEmptySubsequences: false)
             guard parts.count >= 4, parts[0].isEmpty, parts[1] == "v1", !parts[3].isEmpty else { return nil }
             switch (parts[2], parts.count) {
+            case ("consent", 4): self = .consent(category: String(parts[3]))
             case ("dead", 4): self = .letters(id: String(parts[3]))
             case ("destinations", 5) where parts[4] == "flush": self = .flush(destination: String(parts[3]))
             case ("destinations", 5):
@@ -49,7 +53,8 @@ enum ControlRoute: Equatable {
         switch self {
         case .status, .metrics, .live, .ready, .letters: ["GET", "HEAD"]
         case .watch: ["GET"]
-        case .reload, .flush, .order, .retry, .drop: ["POST"]
+        case .reload, .flush, .order, .retry, .drop, .purge: ["POST"]
+        case .consent: ["PUT"]
         }
     }
 
@@ -83,7 +88,7 @@ enum ControlRoute: Equatable {
             writer.member("destination", name)
             writer.endObject()
             exchange.answer(.json(202, writer.bytes))
-        case .order, .letters, .retry, .drop: carryOut(route, exchange, delegate)
+        case .order, .letters, .retry, .drop, .consent, .purge: carryOut(route, exchange, delegate)
         }
     }
 
@@ -95,6 +100,8 @@ enum ControlRoute: Equatable {
                 case .letters(let id): try .letters(exchange, id: id)
                 case .retry: .retry(try OperatorOrder.selection(exchange))
                 case .drop: .drop(try OperatorOrder.selection(exchange))
+                case .consent(let category): try .consent(category, exchange)
+                case .purge: try .purge(exchange)
                 default: nil
                 }
             guard let order else { return exchange.answer(notFound) }

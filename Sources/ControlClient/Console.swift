@@ -7,6 +7,10 @@ package final class Console {
     package let environment: (String) -> String?
     /// Standard output is a terminal.
     package let isTerminal: Bool
+    /// Standard error is one, where progress can be shown.
+    package let showsProgress: Bool
+    /// Standard input is one as well, where a person can be asked.
+    package let isInteractive: Bool
     /// Why standard output took no more; nothing is written to it after that.
     package private(set) var outputFailure: Errno?
 
@@ -16,11 +20,14 @@ package final class Console {
 
     /// A console of these parts; `input` appends some bytes and returns how many, 0 at the end.
     package init(
-        environment: @escaping (String) -> String?, isTerminal: Bool, output: @escaping ([UInt8]) throws(Errno) -> Void,
-        error: @escaping ([UInt8]) -> Void, input: @escaping (inout [UInt8]) throws(Errno) -> Int
+        environment: @escaping (String) -> String?, isTerminal: Bool, showsProgress: Bool, isInteractive: Bool,
+        output: @escaping ([UInt8]) throws(Errno) -> Void, error: @escaping ([UInt8]) -> Void,
+        input: @escaping (inout [UInt8]) throws(Errno) -> Int
     ) {
         self.environment = environment
         self.isTerminal = isTerminal
+        self.showsProgress = showsProgress
+        self.isInteractive = isInteractive
         self.output = output
         self.error = error
         self.input = input
@@ -29,9 +36,11 @@ package final class Console {
     /// The console of this process.
     package static func ofProcess() -> Console {
         let input = FileDescriptor(taking: 0)
+        let showsProgress = Process.isTerminal(StandardStream.error.rawValue)
         return Console(
             environment: { Process.environment($0) },
             isTerminal: Process.isTerminal(StandardStream.output.rawValue),
+            showsProgress: showsProgress, isInteractive: showsProgress && Process.isTerminal(input.number),
             output: { bytes throws(Errno) in try StandardStream.output.write(bytes) },
             error: { bytes in try? StandardStream.error.write(bytes) },
             input: { buffer throws(Errno) in try input.read(upTo: 65_536, into: &buffer) })

@@ -4,6 +4,12 @@ internal import Posix
 package enum Uplinkctl {
     /// Runs the command that `arguments` ask for, without the program's name; the exit status.
     package static func run(_ arguments: [String], version: String, on console: Console) -> ExitStatus {
+        if arguments.first == "--complete" {
+            for line in Completion(Array(arguments.dropFirst()), table: Command.all).lines(console) {
+                console.write(line: line)
+            }
+            return .success
+        }
         let request: Request
         do throws(UsageError) {
             request = try Request(arguments, table: Command.all)

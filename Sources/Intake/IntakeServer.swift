@@ -1,4 +1,4 @@
-internal import Queue
+package import Queue
 package import Reactor
 package import Time
 
@@ -87,8 +87,8 @@ package final class IntakeServer {
         for connection in Array(connections.values) { connection.stop(.stopping) }
     }
 
-    /// Events that are open in logs that a commit refused are refused, too.
-    private func refuseOpen(_ refused: [LogName: Refusal]) {
+    /// Refuses events that are open in these logs.
+    package func refuseOpen(_ refused: [LogName: Refusal]) {
         let discarded = admission.discardOpen(Array(refused.keys))
         guard let last = discarded.map(\.number).max() else { return }
         var outcomes = [BatchOutcome?](repeating: nil, count: last + 1)

@@ -9,7 +9,11 @@ extension Queue {
     /// - Throws: `failed`; then some of it may be gone, and what is not is purged by the next call.
     package func purge(log name: LogName) throws(QueueError) -> UInt64 {
         try completeStart()
-        guard let log = logs[name], log.last > 0 else { return 0 }
+        guard unlisted != nil || logs[name] != nil else { return 0 }
+        let log = state(of: name)
+        // What the start could not read is there all the same.
+        try completeRecovery(of: log)
+        guard log.last > 0 || !log.segments.isEmpty || log.spare != nil else { return 0 }
         let low = leastLow(in: name) ?? log.oldest
         let keys = deadLetters.keys.filter { $0.log == name }
         let letters = keys.flatMap { deadLetters.names(of: $0) { _, _ in true } }.sorted()
@@ -69,8 +73,14 @@ extension Queue {
             let wanted = Set(ids).filter { $0.sequence >= 1 && $0.sequence <= log.last }
             guard !wanted.isEmpty else { continue }
             makeHoles(of: wanted, inKeptOf: log)
+            let first = log.segments.lazy.map(\.name.first).min() ?? .max
+            let hasGone = wanted.contains { $0.sequence < first }
+            if hasGone, log.spare?.isRecycled ?? false {
+                log.spare = nil
+                try storage.unlinkIfThere(log.folder + "/" + SpareSegment.name)
+            }
             var holes: Set<EventID> = []
-            for index in try segments(of: log, holding: wanted) {
+            for index in try segments(of: log, holding: wanted, orOldBytes: hasGone) {
                 holes.formUnion(try rewrite(index, of: log, without: wanted))
             }
             // Also where an earlier call failed after it had made them, and where the segment has just gone.
@@ -90,9 +100,15 @@ extension Queue {
     ///
     /// From the newest that may hold one back to the first of which the next one's header says that it ends before:
     /// each start commits the newest events again, so that there may be a row of copies, some of them not whole, and a
-    /// commit that failed leaves behind that end what a later segment has.
-    private func segments(of log: LogState, holding ids: Set<EventID>) throws(QueueError) -> [Int] {
+    /// commit that failed leaves behind that end what a later segment has. With `orOldBytes` all that were another
+    /// segment before, whose bytes may still stand in them.
+    private func segments(
+        of log: LogState, holding ids: Set<EventID>, orOldBytes: Bool
+    ) throws(QueueError) -> [Int] {
         var found: Set<Int> = []
+        for index in log.segments.indices where orOldBytes {
+            if try header(of: log, index)?.isRecycled ?? true { found.insert(index) }
+        }
         for index in log.segments.indices.reversed() { _ = isProven(index, of: log) }
         for id in ids {
             guard var index = log.index(holding: id.sequence) else { continue }

@@ -8,8 +8,8 @@ extension Queue {
     /// More segments than a folder that could not be listed has beyond those that could be.
     private static let unseenSegments: UInt64 = 1 << 24
     private static let ownEntries = [
-        "FORMAT", "FORMAT.new", "LOCK", "cursors", "cursors.new", ClockRecord.path, LogState.folder, Quarantine.folder,
-        DeadLetterStore.folder, "lost+found",
+        "FORMAT", "FORMAT.new", "LOCK", "cursors", "cursors.new", ClockRecord.path, ConsentRecord.path,
+        ConsentRecord.newPath, LogState.folder, Quarantine.folder, DeadLetterStore.folder, "lost+found",
     ]
 
     /// Brings logs and cursors to where the last run left them.
@@ -22,6 +22,7 @@ extension Queue {
         // From here on, so that no segment goes to make room before what says that it may is durable.
         if unwrittenFormat == nil { cursorFile.renew() }
         if names.contains(LogState.folder) { recoverLogs() }
+        recoverConsent(isThere: names.contains(ConsentRecord.path), used: found.slots.map(\.log) + logs.keys)
         lastMoment = Moment(wall: wall, age: recovery.age)
         commitTails()
         recoverLetters()

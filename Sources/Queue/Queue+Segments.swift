@@ -76,6 +76,7 @@ extension Queue {
 
     private func makeFolder(of log: LogState) throws(QueueError) {
         guard !log.directoryExists else { return }
+        try prepareConsent(for: log.name)
         for folder in [LogState.folder, log.folder] {
             try attempt(.create, folder) { () throws(Errno) in
                 try storage.createDirectoryIfMissing(folder)

@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Gates
 internal import Posix
 internal import Time
 
@@ -32,6 +33,14 @@ package final class Queue {
     var nextSegment: UInt64 = 1
     /// True where the file `clock` is there.
     var hasClock = false
+    /// The states of consent that operators have set.
+    var consentStates: [String: ConsentState] = [:]
+    /// True where the file `consent` is there.
+    var hasConsent = false
+    /// True until a file takes the place of one that the start could not read whole.
+    var isConsentLost = false
+    /// What stood in that one.
+    var unreadConsent: [UInt8] = []
     /// The newest failure of a write or sync for a commit, lack of room being none; nil once one has succeeded.
     var commitFailure: QueueError?
     /// Why the start could not list the logs; nil where it could.
@@ -157,7 +166,8 @@ package final class Queue {
         let folders = 3 + logs.values.count { $0.directoryExists }
         let others = cursorFile.bytes + quarantine.bytes + deadLetters.bytes + strayFiles.bytes
         let files = logs.values.reduce(others) { $0 + $1.bytes }
-        return UInt64(files + FormatPage.size + (hasClock ? 4_096 : 0) + folders * 4_096)
+        let singles = FormatPage.size + (hasClock ? 4_096 : 0) + (hasConsent ? ConsentRecord.size : 0)
+        return UInt64(files + singles + folders * 4_096)
     }
 }
 

@@ -1,3 +1,5 @@
+package import Gates
+
 /// What the start found, to be named in the journal.
 package struct RecoveryReport: Sendable, Equatable {
     /// A stretch of a log that could not be read as it was written.
@@ -85,6 +87,8 @@ package struct RecoveryReport: Sendable, Equatable {
     package internal(set) var keyed: [Keyed] = []
     /// The age clock of the newest batch, or as it was written down later, in milliseconds.
     package var age: UInt64 = 0
+    /// The states of consent that operators have set.
+    package internal(set) var consent = KeptConsent.whole([:])
     /// What the last run wrote down of the clocks.
     package internal(set) var clock: ClockRecord?
 }

@@ -54,12 +54,15 @@ struct MergeTests {
                 == ["f0:1:1: warning: there is no [Destination \"NAME\"]: events are kept, and sent nowhere"])
     }
 
-    @Test(arguments: [
-        "[Consent]\nDefault=hold", "[Consent \"ads\"]\nState=deny",
-    ])
-    func whatIsNotActedOnIsRefused(_ text: String) {
-        let found = problems(text)
-        #expect(found.count == 1 && found[0].hasSuffix(" is not supported by this version"), "\(found)")
+    @Test func consentIsRead() throws {
+        let section = try configuration(
+            "[Consent]\nDefault=hold\n[Consent \"ads\"]\nState=deny\n[Consent \"b\"]\nState=\n"
+        ).consent
+        #expect(section.fallback == .hold)
+        #expect(section.categories.map(\.name) == ["ads", "b"] && section.categories.map(\.state) == [.deny, nil])
+        let many = (1...65).map { "[Consent \"c\($0)\"]\nState=hold\n" }.joined()
+        #expect(problems(many) == ["f:129:2: error: more than 64 consent categories"])
+        #expect(problems("[Consent \"ads\"]\nState=maybe\n").count == 1)
     }
 
     @Test(arguments: [

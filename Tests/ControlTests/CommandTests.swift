@@ -53,6 +53,27 @@ struct CommandTests {
         }
     }
 
+    // MARK: What cannot be undone
+
+    @Test(
+        arguments: [
+            (["dead", "drop", "--all"], [], false, 2), (["dead", "drop", "1-1"], [], true, 1),
+            (["dead", "drop", "--all"], ["n\n"], true, 1), (["dead", "drop", "--all"], ["y", "e", "s\n"], true, 0),
+            (["dead", "drop", "--all", "--yes"], [], false, 0), (["destination", "forget", "x"], ["y\n"], false, 2),
+            (["destination", "forget", "x"], ["y\n"], true, 0),
+            (["destination", "forget", "x", "--yes"], [], false, 0),
+        ] as [([String], [String], Bool, Int32)])
+    func isAskedForOrNeedsYes(_ words: [String], _ input: [String], _ isInteractive: Bool, _ expected: Int32) throws {
+        try withDaemon(Script(answer: .count(3))) { (path, orders) throws in
+            let console = CapturedConsole(input: input, isInteractive: isInteractive)
+            #expect(console.run(words + ["--socket", path]) == expected)
+            #expect(orders.with { $0.count } == (expected == 0 ? 1 : 0))
+            #expect(console.output.text.contains("3") == (expected == 0))
+            #expect(console.complaints.text.contains("[y/N]") == (isInteractive && !words.contains("--yes")))
+            #expect(console.complaints.text.contains("give --yes if it is meant") == (expected == 2))
+        }
+    }
+
     // MARK: Where no daemon answers
 
     @Test(
@@ -380,7 +401,8 @@ struct CommandTests {
     @Test(arguments: [(Errno.noSpace, 1), (.brokenPipe, 0)] as [(Errno, Int32)])
     func outputThatIsNotTakenIsAFailureUnlessTheReaderLeft(_ errno: Errno, _ expected: Int32) {
         let console = Console(
-            environment: { _ in nil }, isTerminal: false, output: { _ throws(Errno) in throw errno }, error: { _ in },
+            environment: { _ in nil }, isTerminal: false, showsProgress: false, isInteractive: false,
+            output: { _ throws(Errno) in throw errno }, error: { _ in },
             input: { _ throws(Errno) in 0 })
         #expect(Uplinkctl.run(["--version"], version: "1", on: console).rawValue == expected)
     }

@@ -24,7 +24,8 @@ struct StatusReportTests {
             "queue":{"directory":"/var/lib/uplinkd","bytes":1048576,"limit_bytes":536870912,\
             "logs":{"normal":{"events":12,"bytes":1048576}},"room_s":777600},\
             "storage":{"state":"ok","last_sync_us":1234,"detail":null},\
-            "consent":{"analytics":"hold"}}
+            "consent":{"analytics":"hold"},\
+            "consent_detail":null}
 
             """
         #expect(StatusReport.example.json.text == expected)

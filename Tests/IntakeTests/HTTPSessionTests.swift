@@ -174,7 +174,6 @@ struct HTTPSessionTests {
             (post("{}", query: "?ttl="), 422, "parameter"), (post("{}", query: "?ttl=0"), 422, "parameter"),
             (post("{}", query: "?ttl=-1s"), 422, "parameter"), (post("{}", query: "?ttl=soon"), 422, "parameter"),
             (post("{}", query: "?ttl=4294967295.1"), 422, "parameter"),
-            (post("{}", query: "?consent=ads"), 422, "parameter"),
             (post("{}", query: "?lane=%"), 422, "parameter"),
             (post("{}", fields: ["Content-Length: 2"]), 400, "malformed-request"),
             (post("{}", fields: ["Transfer-Encoding: chunked"]), 400, "malformed-request"),

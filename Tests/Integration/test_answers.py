@@ -134,10 +134,12 @@ def test_dead_letters_by_hand(daemons, picky):
     first, second, third = (each["id"] for each in letters)
     shown = json.loads(ctl(daemon, "dead", "show", first).stdout)["dead"][0]
     assert shown["event"] == {"n": 1} and "\x1b" not in ctl(daemon, "dead", "show", first).stdout
-    assert ctl(daemon, "dead", "drop", first).stdout.strip() == "thrown away: 1"
+    assert ctl(daemon, "dead", "drop", "--yes", first).stdout.strip() == "thrown away: 1"
     assert ctl(daemon, "dead", "show", first, check=False).returncode == 1
     assert ctl(daemon, "dead", "retry", "0000000000000000-1", check=False).returncode == 1
     assert ctl(daemon, "dead", "drop", check=False).returncode == 2
+    refused = ctl(daemon, "dead", "drop", "--all", check=False)
+    assert refused.returncode == 2 and "give --yes" in refused.stderr, refused
     # Refused again: a letter again, with another try.
     ctl(daemon, "dead", "retry", second)
     until(lambda: daemon.destination()["ledger"]["queued"] == 0, 10, daemon.destination)
@@ -199,7 +201,7 @@ def test_pause_resume_forget_rename(daemons, collector):
     # A destination that is removed: its events go to another name, or nowhere.
     ctl(daemon, "pause")
     daemon.post_numbers(range(8, 12))
-    assert ctl(daemon, "destination", "forget", "main", check=False).returncode == 1
+    assert ctl(daemon, "destination", "forget", "--yes", "main", check=False).returncode == 1
     daemon.destinations = {}
     daemon.write_configuration(OPTIONS, CHECKS)
     ctl(daemon, "reload")
@@ -215,7 +217,7 @@ def test_pause_resume_forget_rename(daemons, collector):
     daemon.write_configuration(OPTIONS, CHECKS)
     ctl(daemon, "reload")
     daemon.post_numbers(range(12, 15))
-    assert "3" in ctl(daemon, "destination", "forget", "other").stdout
+    assert "3" in ctl(daemon, "destination", "forget", "--yes", "other").stdout
     assert daemon.status()["destinations"] == []
     assert daemon.stop() == 0
     daemon.start()

@@ -122,7 +122,7 @@ def test_every_page_and_document_is_sound(package, tmp_path):
 
 @pytest.mark.parametrize("line, offered", [
     ("", {"status", "send", "verify"}), ("sta", {"status"}), ("send --la", {"--lane"}),
-    ("send --lane ", {"urgent", "normal", "bulk"}), ("--json status --ch", {"--check"}), ("flush --ch", set()),
+    ("send --lane ", {"urgent", "normal", "bulk"}), ("send --lane=b", {"bulk"}), ("dead s", {"show"}), ("--json status --ch", {"--check"}), ("flush --ch", set()),
     ("pause ", set()), ("destination forget ", set()), ("send ", {"usr"}), ("verify ", {"usr"}),
 ])
 def test_bash_completes(package, tmp_path, line, offered):
@@ -138,6 +138,28 @@ def test_bash_completes(package, tmp_path, line, offered):
     done = subprocess.run(["bash", "-c", script, "_", line], cwd=tmp_path, capture_output=True, text=True,
                           env={"PATH": f"{tmp_path}/usr/bin:/usr/bin:/bin"})
     found = set(done.stdout.split())
+    assert done.stderr == "" and found >= offered and (offered or not found), done
+
+
+@pytest.mark.parametrize("line, offered", [
+    ("", {"status:how daemon, network and destinations are", "dead:ls, show, retry, drop"}),
+    ("sta", {"status:how daemon, network and destinations are"}), ("send --lane=b", {"bulk:"}),
+    ("send ", {"_files"}), ("verify ", {"_files -/"}), ("pause ", set()),
+])
+def test_zsh_completes(package, tmp_path, line, offered):
+    """What zsh's completion is told; `_describe` and `_files` are its own."""
+    run("dpkg-deb", "-x", package, str(tmp_path))
+    script = """
+        _describe() { print -l -- "${(@P)2}"; }
+        _files() { print -- _files "$@"; }
+        compset() { :; }
+        words=(uplinkctl ${(s: :)1}); [[ $1 != *" " && -n $1 ]] || words+=("")
+        CURRENT=$#words PREFIX=$words[-1]
+        . usr/share/zsh/vendor-completions/_uplinkctl
+    """
+    done = subprocess.run(["zsh", "-fc", script, "_", line], cwd=tmp_path, capture_output=True, text=True,
+                          env={"PATH": f"{tmp_path}/usr/bin:/usr/bin:/bin"})
+    found = set(filter(None, done.stdout.splitlines()))
     assert done.stderr == "" and found >= offered and (offered or not found), done
 
 

@@ -11,6 +11,10 @@ extension OperatorAnswer {
         switch self {
         case .done: break
         case .count(let count): writer.member("count", count)
+        case .purged(let count): writer.member("purged", count)
+        case .consent(let state, let count):
+            writer.member("state", state.rawValue)
+            writer.member("purged", count)
         case .letters(let letters, let next, let withEvents):
             writer.name("dead")
             writer.beginArray()
@@ -22,6 +26,9 @@ extension OperatorAnswer {
             return ProblemDetails(status: 404, type: "unknown", title: "There is none", detail: detail).response()
         case .conflict(let detail):
             return ProblemDetails(status: 409, type: "conflict", title: "Not as things are", detail: detail).response()
+        case .unpurged(let detail):
+            let title = "Denied, and not purged yet"
+            return ProblemDetails(status: 503, type: "unpurged", title: title, detail: detail).response()
         case .failed(let detail):
             let title = "Not done, or not durably"
             return ProblemDetails(status: 503, type: "failed", title: title, detail: detail).response()

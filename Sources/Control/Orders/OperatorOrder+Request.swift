@@ -44,6 +44,26 @@ extension OperatorOrder {
         }
     }
 
+    /// The state that a request sets for a category: `{"state":"hold"}`.
+    static func consent(_ category: String, _ exchange: HTTPExchange) throws(OrderError) -> OperatorOrder {
+        guard category.isShortName else { throw OrderError(detail: "a category has 1 to 32 of a-z, 0-9 and -") }
+        guard let text = try string("state", of: try body(exchange, ["state"])), let state = ConsentWord(rawValue: text)
+        else { throw OrderError(detail: "state is one of allow, hold, deny") }
+        return .consent(category: category, state)
+    }
+
+    /// What to purge: `{"consent":"ads"}` or `{"id":"…"}`.
+    static func purge(_ exchange: HTTPExchange) throws(OrderError) -> OperatorOrder {
+        let body = try body(exchange, ["consent", "id"])
+        switch (try string("consent", of: body), try string("id", of: body)) {
+        case (let category?, nil):
+            guard category.isShortName else { throw OrderError(detail: "a category has 1 to 32 of a-z, 0-9 and -") }
+            return .purge(category: category)
+        case (nil, let id?): return .purgeEvent(id: id)
+        default: throw OrderError(detail: "either consent, a category, or id, an event's")
+        }
+    }
+
     /// Which dead letters to show: query parameters `destination` and `after`.
     static func letters(_ exchange: HTTPExchange, id: String?) throws(OrderError) -> OperatorOrder {
         guard let parameters = exchange.head.queryParameters() else {

@@ -18,6 +18,17 @@ package enum OperatorOrder: Sendable, Equatable {
     case retry(LetterSelection)
     /// Throw dead letters away.
     case drop(LetterSelection)
+    /// From now on that may be done with events of a category.
+    case consent(category: String, ConsentWord)
+    /// Take all events of a category out of the queue.
+    case purge(category: String)
+    /// Take one event out of the queue.
+    case purgeEvent(id: String)
+}
+
+/// What may be done with events of a category; the raw values are what users see.
+package enum ConsentWord: String, Sendable, CaseIterable {
+    case allow, hold, deny
 }
 
 /// Which dead letters an order is for.
@@ -72,6 +83,12 @@ package enum OperatorAnswer: Sendable, Equatable {
     case done
     /// It concerned so many events.
     case count(UInt64)
+    /// So many events that some destination still had are gone from the disk.
+    case purged(UInt64)
+    /// The state is kept; where it is `deny`, so many events are gone from the disk.
+    case consent(ConsentWord, purged: UInt64)
+    /// The state is kept, but not all of its events are gone; that is tried again.
+    case unpurged(String)
     /// Dead letters, and, where there are more, what to give as `after`; `withEvents`, one of them was asked for.
     case letters([DeadLetterReport], next: String?, withEvents: Bool)
     /// A document of JSON.

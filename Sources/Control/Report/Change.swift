@@ -12,6 +12,8 @@ package struct Change: Sendable, Equatable {
         case delivery
         /// The state of the storage.
         case storage
+        /// The state of a consent category, which `detail` names.
+        case consent
         /// A reload.
         case configuration
         /// The daemon stops; nothing follows.

@@ -34,6 +34,7 @@ extension StatusReport {
         writer.object("consent") { writer in
             for (category, state) in consent.sorted(by: { $0.key < $1.key }) { writer.member(category, state) }
         }
+        writer.member("consent_detail", consentDetail)
         writer.endObject()
         return writer.bytes + [UInt8(ascii: "\n")]
     }

@@ -27,6 +27,8 @@ package struct StatusReport: Sendable, Equatable {
     package var storage: StorageReport
     /// The state of each consent category by its name: `allow`, `hold` or `deny`.
     package var consent: [String: String]
+    /// Why some of them are on hold that an operator had set, for people.
+    package var consentDetail: String?
 
     /// A report of these parts.
     package init(

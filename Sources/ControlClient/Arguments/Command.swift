@@ -5,13 +5,15 @@ struct CommandOption: Sendable {
     /// What stands for its value in help; nil where it takes none.
     let value: String?
     let summary: String
+    /// What its value may be.
+    var candidates = Candidates.none
 
     /// Its name and value as help shows them.
     var usage: String { value.map { "\(name) \($0)" } ?? name }
 
     /// Those that every command takes.
     static let common = [
-        CommandOption(name: "--socket", value: "PATH", summary: "talk to the daemon at PATH"),
+        CommandOption(name: "--socket", value: "PATH", summary: "talk to the daemon at PATH", candidates: .files),
         CommandOption(name: "--json", value: nil, summary: "print JSON, as the daemon gives it"),
         CommandOption(name: "--no-pager", value: nil, summary: "accepted; output is never paged"),
         CommandOption(name: "--help", value: nil, summary: "explain a command, or list them all"),
@@ -19,7 +21,7 @@ struct CommandOption: Sendable {
     ]
 }
 
-/// A command: one row of the table that parsing and help are made from.
+/// A command: one row of the table that parsing, help, the manual page and completion are made from.
 struct Command: Sendable {
     /// One word, or two: `dead ls`.
     let name: String
@@ -27,6 +29,8 @@ struct Command: Sendable {
     let operand: String?
     var leastOperands = 0
     var mostOperands = 1
+    /// What each operand may be; the last goes for those behind it as well.
+    var candidates: [Candidates] = []
     let options: [CommandOption]
     let summary: String
     /// What else help says.

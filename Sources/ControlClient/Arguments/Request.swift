@@ -65,65 +65,23 @@ extension Request {
 
     private static func command(_ word: String, in table: [Command]) throws(UsageError) -> Command {
         if let command = table.first(where: { $0.name == word }) { return command }
-        throw UsageError(message: "unknown command '\(word)'" + hint(word, table.map(\.name)))
+        throw UsageError(message: "unknown command '\(word)'" + hint(word, table.flatMap(\.names)))
     }
 
     /// For a slip of the fingers, or a beginning that only one has.
     private static func hint(_ word: String, _ known: [String]) -> String {
-        let longer = known.filter { word.count > 1 && $0.hasPrefix(word) }
-        let meant = longer.count == 1 ? longer[0] : nearest(to: word, among: known)
+        let longer = Set(known.filter { word.count > 1 && $0.hasPrefix(word) }).sorted { $0.count < $1.count }
+        let isOne = longer.first.map { shortest in longer.allSatisfy { $0.hasPrefix(shortest) } } ?? false
+        let meant = isOne ? longer[0] : nearest(to: word, among: known)
         return meant.map { "; did you mean '\($0)'?" } ?? ""
     }
 }
 
 extension Command {
+    /// Its name and, of one of two words, the first.
+    fileprivate var names: [String] { name.firstIndex(of: " ").map { [String(name[..<$0]), name] } ?? [name] }
+
     fileprivate func takes(_ option: String) -> Bool {
         (CommandOption.common + options).contains { $0.name == option }
-    }
-}
-
-/// Arguments one by one, `--name=value` taken apart.
-private struct ArgumentWords {
-    enum Word {
-        case option(String)
-        case operand(String)
-
-        var text: String {
-            switch self {
-            case .option(let text), .operand(let text): text
-            }
-        }
-    }
-
-    private var rest: ArraySlice<String>
-    private var attached: String?
-    private var optionsEnded = false
-
-    init(_ arguments: [String]) { rest = arguments[...] }
-
-    mutating func next() -> Word? {
-        guard let word = rest.popFirst() else { return nil }
-        if optionsEnded || word == "-" || !word.hasPrefix("-") { return .operand(word) }
-        if word == "--" {
-            optionsEnded = true
-            return next()
-        }
-        if word == "-h" { return .option("--help") }
-        guard let equals = word.firstIndex(of: "=") else { return .option(word) }
-        attached = String(word[word.index(after: equals)...])
-        return .option(String(word[..<equals]))
-    }
-
-    /// The value of the option that came last; "" where it takes none.
-    mutating func value(for option: CommandOption) throws(UsageError) -> String {
-        defer { attached = nil }
-        guard let value = option.value else {
-            guard attached == nil else { throw UsageError(message: "option '\(option.name)' takes no value") }
-            return ""
-        }
-        guard let given = attached ?? rest.popFirst(), !given.isEmpty else {
-            throw UsageError(message: "option '\(option.name)' needs a value: \(value)")
-        }
-        return given
     }
 }

@@ -6,11 +6,13 @@ extension Command {
     static var all: [Command] {
         [
             status, monitor, probe, send, flush, pause, resume, deadList, deadShow, deadRetry, deadDrop,
-            destinationForget, destinationRename, verify, export, reload, collector,
+            destinationForget, destinationRename, consentShow, consentSet, purge, verify, export, reload, collector,
         ]
     }
 
     static let plainTimeLimit: Duration = .seconds(10)
+    /// For what the daemon's disk must do first.
+    static let orderTimeLimit: Duration = .seconds(60)
 }
 
 extension Console {

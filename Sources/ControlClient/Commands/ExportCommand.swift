@@ -5,7 +5,7 @@ internal import Time
 
 extension Command {
     static let export = Command(
-        name: "export", operand: "DIR",
+        name: "export", operand: "DIR", candidates: [.directories],
         options: [CommandOption(name: "--all", value: nil, summary: "events that are settled, too")],
         summary: "print the events that are queued, one a line",
         details: """

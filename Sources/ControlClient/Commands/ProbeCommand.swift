@@ -2,7 +2,7 @@ internal import JSON
 
 extension Command {
     static let probe = Command(
-        name: "probe", operand: "DEST", options: [],
+        name: "probe", operand: "DEST", candidates: [.destinations], options: [],
         summary: "look at the way to a destination step by step",
         details: """
             Looks DEST's name up, asks the kernel for the way, connects, agrees on TLS and

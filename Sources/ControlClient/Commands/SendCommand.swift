@@ -3,11 +3,18 @@ internal import JSON
 internal import Posix
 
 extension Command {
+    private static let lanes = ["urgent", "normal", "bulk"]
+
     static let send = Command(
-        name: "send", operand: "FILE|-",
+        name: "send", operand: "FILE|-", candidates: [.files],
         options: [
-            CommandOption(name: "--lane", value: "LANE", summary: "urgent, normal (as without it), or bulk"),
+            CommandOption(
+                name: "--lane", value: "LANE", summary: "urgent, normal (as without it), or bulk",
+                candidates: .words(lanes)),
             CommandOption(name: "--ttl", value: "TIME", summary: "give events up after so long, as 30s, 5min or 7d"),
+            CommandOption(
+                name: "--consent", value: "CATEGORY", summary: "as events of that consent category, without a lane",
+                candidates: .consentCategories),
         ],
         summary: "post events, from standard input or a file",
         details: """
@@ -19,7 +26,6 @@ extension Command {
               echo '{"event":"boot"}' | uplinkctl send --lane urgent
             """
     ) { invocation, console in
-        let lanes = ["urgent", "normal", "bulk"]
         if let lane = invocation.options["--lane"], !lanes.contains(lane) {
             let hint = nearest(to: lane, among: lanes).map { "; did you mean '\($0)'?" } ?? ""
             console.complain("no lane is named '\(lane)'\(hint)")
@@ -27,7 +33,7 @@ extension Command {
         }
         var sender = Sender(
             DaemonSocket.events.path(invocation, console),
-            parameters: ["lane", "ttl"].compactMap { name in
+            parameters: ["lane", "ttl", "consent"].compactMap { name in
                 invocation.options["--" + name].map { (name, $0) }
             })
         guard let name = invocation.operand, name != "-" else {

@@ -4,7 +4,7 @@ internal import Queue
 
 extension Command {
     static let verify = Command(
-        name: "verify", operand: "DIR", options: [],
+        name: "verify", operand: "DIR", candidates: [.directories], options: [],
         summary: "read a whole queue and name what is damaged",
         details: """
             Reads every byte of the queue in DIR and says what is there and damaged. Without

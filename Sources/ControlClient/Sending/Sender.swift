@@ -15,24 +15,8 @@ struct Sender: ~Copyable {
     /// A sender to the events socket at `path`, which has the daemon check the values of `parameters`.
     init(_ path: String, parameters: [(name: String, value: String)]) {
         self.path = path
-        let query = parameters.map { $0.name + "=" + Self.encoded($0.value) }.joined(separator: "&")
+        let query = parameters.map { $0.name + "=" + $0.value.percentEncoded }.joined(separator: "&")
         target = "/v1/events" + (query.isEmpty ? "" : "?" + query)
-    }
-
-    /// With everything but letters, digits, `-`, `.` and `_` percent-encoded (RFC 3986, 2.1).
-    private static func encoded(_ text: String) -> String {
-        var encoded: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                encoded.append(byte)
-            default:
-                encoded.append(UInt8(ascii: "%"))
-                encoded += Hexadecimal.digits(UInt64(byte), count: 2)
-            }
-        }
-        return encoded.text
     }
 
     /// Posts a piece and waits until the daemon has answered.

@@ -78,7 +78,7 @@ extension CoordinatorEvent {
         case .answered: "answer"
         case .resolved: "lookup"
         case .resumed: "resume"
-        case .flush, .pause, .resume, .probeAnswered: "operator"
+        case .flush, .pause, .resume, .probeAnswered, .consent: "operator"
         case .reloaded: "reload"
         case .cursors: "storage"
         default: nil

@@ -47,6 +47,8 @@ extension Coordinator {
             newest[log] = first + UInt64(count) - 1
             if !grown.contains(log) { grown.append(log) }
         }
+        // The first events of a category may be on hold.
+        withhold(at: now)
         for log in grown {
             guard let newest = newest[log] else { continue }
             feedAll(.available(log, newest: newest), at: now)
@@ -73,8 +75,13 @@ extension Coordinator {
             connectionType = type
             connectionTypeSince = now
         }
-        admission.context = AcceptContext(
-            connectionType: type, destinations: units.map { ($0.name, $0.delivery.gates.current) })
+        let gates = units.map { (name: $0.name, gate: $0.delivery.gates.current) }
+        admission.context = AcceptContext(connectionType: type, destinations: gates)
+        admission.contextOnHold = AcceptContext(
+            connectionType: type,
+            destinations: gates.map { name, gate in
+                (name, gate.map { $0.rawValue < Gate.consent.rawValue ? $0 : .consent } ?? .consent)
+            })
     }
 
     private static func answer(_ outcome: CommitOutcome) -> BatchOutcome {

@@ -32,6 +32,8 @@ package struct Coordinator {
     var effects: [CoordinatorEffect] = []
     /// The newest durable sequence number of each log.
     var newest: [LogName: UInt64]
+    /// The logs that delivery was told not to send for want of consent.
+    var withheld: Set<LogName> = []
 
     /// A disk call older than this refuses new events.
     static let slowDiskLimit = Duration.seconds(10)
@@ -75,6 +77,7 @@ package struct Coordinator {
         case .readFailed(let name, let read): feed(name, .readFailed(read: read), at: now)
         case .late(let log):
             newest[log.name] = max(newest[log.name] ?? 0, log.last)
+            found(log.name, at: now)
             for (name, low) in log.lows.sorted(by: { $0.key < $1.key }) {
                 feed(name, .late(LogPosition(log: log.name, low: low, newest: log.last)), at: now)
             }
@@ -92,6 +95,7 @@ package struct Coordinator {
         case .reloaded: feedAll(.reloaded, at: now)
         case .moved(let moves):
             for move in moves { feed(move.destination, .moved(move), at: now) }
+        case .consent(let event): consent(event, at: now)
         case .cursors(let areDurable): feedAll(.storage(isDurable: areDurable), at: now)
         case .answered(let request, let outcome): answered(request, outcome, at: now)
         case .networkChanged(let cause): markDirty(by: cause, at: now)
@@ -115,6 +119,7 @@ package struct Coordinator {
         for index in units.indices where units[index].reachability.state == .unknown {
             units[index].takeOver(from: former.first { [name = units[index].name] in $0.name == name })
         }
+        feedAll(.withheld(withheld), at: now)
         updateContext(at: now)
         return takeEffects()
     }

@@ -1,6 +1,7 @@
 package import Bytes
 package import Control
 package import Delivery
+package import Gates
 package import Intake
 package import Queue
 package import SystemdService
@@ -19,6 +20,12 @@ package enum CoordinatorEffect: Sendable {
     case readLetter(destination: String, id: UInt64, Passage)
     /// A dead letter that was sent again is delivered.
     case resolveLetter(DeadLetterName)
+    /// Keep states of consent, by category.
+    case keepConsent([String: ConsentState])
+    /// Purge all events of a category, and try again until that is done.
+    case purge(category: String)
+    /// Refuse the events of a log that wait for the next commit.
+    case refuseOpen(LogName, Refusal)
     /// Read a destination's token anew; answered by `token`.
     case readToken(destination: String)
     /// Ask the kernel for the way to these addresses; answered by `path`.

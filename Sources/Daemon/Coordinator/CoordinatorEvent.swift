@@ -24,6 +24,8 @@ package enum CoordinatorEvent: Sendable {
     case token(destination: String, [UInt8]?, fault: String?)
     /// Cursors moved by themselves.
     case moved([CursorMove])
+    /// Something about consent for a category, or a purge.
+    case consent(ConsentEvent)
     /// Cursors can, or cannot, be made durable.
     case cursors(areDurable: Bool)
     /// A request ended.

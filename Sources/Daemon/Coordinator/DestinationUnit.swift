@@ -69,6 +69,8 @@ package struct DestinationUnit: Sendable {
         if !lanes.isEmpty, !delivery.gates.isClosed(.policy) {
             names.append("policy (\(lanes.map(\.text).joined(separator: ", ")))")
         }
+        let categories = delivery.keptBack
+        if !categories.isEmpty { names.append("consent (\(categories.map(\.text).joined(separator: ", ")))") }
         return names.isEmpty ? "open" : names.joined(separator: ", ")
     }
 

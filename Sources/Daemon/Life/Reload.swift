@@ -1,6 +1,7 @@
 internal import Configuration
 internal import Control
 internal import Delivery
+internal import Gates
 internal import HTTPTransport
 internal import Posix
 internal import Queue
@@ -65,6 +66,7 @@ extension LoopThread {
         perform(coordinator.replaceUnits(maker.units, at: loop.now))
         for unit in paused { tell(.pause(destination: unit.name, until: unit.delivery.pausedUntil)) }
         perform(coordinator.use(reachability: ReachabilitySettings(loaded), at: loop.now))
+        perform(coordinator.use(consent: ConsentSettings(loaded), at: loop.now))
         network.rules = LinkTypeRule.rules(of: loaded)
         tell(.networkChanged(by: "reload"))
         tell(.reloaded)

@@ -75,12 +75,14 @@ struct Startup {
             try LoopThread(
                 LoopThread.Parts(
                     loop: try EventLoop(), requests: requests, replies: replies, loads: loads, pulse: pulse, log: log,
-                    manager: manager, configurationPath: configurationPath, settings: loaded, snapshot: snapshot))
+                    manager: manager, configurationPath: configurationPath, settings: loaded, snapshot: snapshot,
+                    consent: recovery.consent))
         }
         try listen(thread, configuration)
         let watch = SignalWatch(signals, on: thread)
         try calling { () throws(Errno) in try watch.start() }
         thread.report(recovery)
+        thread.beginConsent()
         if !recovery.isNew { log.log(.recovered(events: thread.queuedEvents, took: Clock.now - began)) }
         thread.tellOfRemoved()
         log.log(.ready(destinations: loaded.destinations.count, queued: thread.queuedEvents))

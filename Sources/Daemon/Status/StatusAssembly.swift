@@ -1,6 +1,7 @@
 internal import Bytes
 internal import Control
 internal import Delivery
+internal import Gates
 internal import Intake
 internal import Netlink
 internal import Posix
@@ -36,7 +37,9 @@ struct StatusAssembly {
                 accepted: statistics.accepted, refused: statistics.refused, duplicates: statistics.duplicates,
                 connections: statistics.connections),
             destinations: destinations + Self.removed(thread.snapshot, clock),
-            queue: Self.queue(thread), storage: storage, consent: [:])
+            queue: Self.queue(thread), storage: storage, consent: Self.consent(thread))
+        let lost = thread.coordinator.admission.consent.lost.sorted().joined(separator: ", ")
+        if !lost.isEmpty { report.consentDetail = "what was set could not be read: on hold until set anew: \(lost)" }
         report.longestTurn = max(thread.longestStall, thread.loop.longestTurn)
         self.report = report
     }
@@ -113,6 +116,11 @@ struct StatusAssembly {
         return QueueReport(
             directory: thread.queueDirectory, bytes: snapshot.bytes, limitBytes: snapshot.limit,
             logs: Dictionary(uniqueKeysWithValues: logs), room: nil)
+    }
+
+    private static func consent(_ thread: LoopThread) -> [String: String] {
+        let consent = thread.coordinator.admission.consent
+        return Dictionary(uniqueKeysWithValues: consent.categories.map { ($0, consent.state(of: $0).name) })
     }
 
     private static func storage(_ thread: LoopThread, at now: Instant) -> StorageReport {

@@ -1,6 +1,7 @@
 internal import Configuration
 internal import Control
 internal import Delivery
+internal import Gates
 internal import HTTPTransport
 internal import Queue
 
@@ -17,6 +18,8 @@ enum DiskRequest: Sendable {
     case resolve(DeadLetterName)
     /// An operator's order; answered by `carriedOut` with the same number.
     case order(number: UInt64, OperatorOrder)
+    /// Keep states of consent, by category.
+    case keepConsent([String: ConsentState])
     /// These are the destinations from now on.
     case destinations([String])
     /// The wall clock was set, or has become synchronised, or is no more.

@@ -150,7 +150,11 @@ final class DiskThread {
         case .resolve(let name):
             desk.resolve(name)
             snapshotIsDue = true
-        case .order(let number, let order): replies.post(.carriedOut(number: number, carryOut(order)))
+        case .order(let number, let order):
+            let answer = carryOut(order)
+            tellMoves()
+            replies.post(.carriedOut(number: number, answer))
+        case .keepConsent(let states): try? queue.keep(consent: states)
         case .destinations(let names):
             queue.use(destinations: names)
             replies.post(.destinations(queue.snapshot))

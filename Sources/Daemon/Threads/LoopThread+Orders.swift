@@ -40,7 +40,8 @@ extension LoopThread {
             done(.done)
         case .probe(let name): probe(name, done)
         // Only the disk's thread knows what is kept now, and for whom.
-        case .forget, .rename, .letters, .retry, .drop: post(order, done)
+        case .forget, .rename, .letters, .retry, .drop: _ = post(order, done)
+        case .consent, .purge, .purgeEvent: carryOut(consent: order, done)
         }
     }
 
@@ -49,14 +50,20 @@ extension LoopThread {
         if let notice = notice(of: order, answer) { log.log(notice) }
         switch order {
         case .retry, .drop: tell(.lettersChanged)
+        case .consent, .purge, .purgeEvent: carriedOut(consent: order, answer)
         default: break
         }
         done(answer)
     }
 
-    private func post(_ order: OperatorOrder, _ done: @escaping (OperatorAnswer) -> Void) {
-        guard let number = orders.put(order, done) else { return done(.failed("too many orders wait for the disk")) }
+    /// Has the disk's thread carry out an order; false where too many wait.
+    func post(_ order: OperatorOrder, _ done: @escaping (OperatorAnswer) -> Void) -> Bool {
+        guard let number = orders.put(order, done) else {
+            done(.failed("too many orders wait for the disk"))
+            return false
+        }
         requests.post(.order(number: number, order))
+        return true
     }
 
     private func notice(of order: OperatorOrder, _ answer: OperatorAnswer) -> Notice? {
@@ -65,6 +72,10 @@ extension LoopThread {
         case (.drop, .count(let count)) where count > 0: .lettersDropped(count)
         case (.forget(let name), .count(let count)): .destinationForgotten(name, events: count)
         case (.rename(let name, let new), .done): .destinationRenamed(name, to: new)
+        case (.consent(let category, _), .consent(_, let count)) where count > 0,
+            (.purge(let category), .purged(let count)) where count > 0:
+            .eventsPurged(count, category: category)
+        case (.purgeEvent, .purged(let count)) where count > 0: .eventsPurged(count, category: nil)
         default: nil
         }
     }

@@ -28,6 +28,8 @@ final class LoopThread {
         let configurationPath: String
         let settings: LoadedSettings
         let snapshot: QueueSnapshot
+        /// The states of consent that the start has found.
+        let consent: KeptConsent
     }
 
     let loop: EventLoop
@@ -101,6 +103,8 @@ final class LoopThread {
         lossWatch = LossWatch(parts.snapshot)
         began = loop.now
         let admission = Admission(context: .init(connectionType: .unknown, closed: []))
+        admission.consent = Consent(
+            kept: parts.consent, settings: ConsentSettings(parts.settings), used: parts.snapshot.categories)
         let maker = UnitMaker(parts.settings, parts.snapshot, madeBefore: 0, at: loop.now)
         unitsMade = maker.made
         let newest = Dictionary(uniqueKeysWithValues: parts.snapshot.logs.map { ($0.name, $0.accepted) })
@@ -176,6 +180,9 @@ final class LoopThread {
         case .readLetter(let destination, let id, let passage):
             requests.post(.letter(destination: destination, id: id, passage))
         case .resolveLetter(let name): requests.post(.resolve(name))
+        case .keepConsent(let states): requests.post(.keepConsent(states))
+        case .purge(let category): purge(category)
+        case .refuseOpen(let log, let refusal): intake.refuseOpen([log: refusal])
         case .readToken(let destination): readToken(destination)
         case .inquire(let destination, let addresses):
             if let verdict = network.verdict(to: addresses) { tell(.path(destination: destination, verdict)) }

@@ -11,6 +11,8 @@ struct Backlog: Sendable {
     private(set) var newest: UInt64
     private(set) var marks: Marks
 
+    /// Which of all batches its newest was; 0 before the first.
+    var turn: UInt64 = 0
     /// Chunks not yet, or not wholly, in a batch; oldest first.
     private(set) var ahead: [Chunk] = []
     /// How many bytes `ahead` holds.

@@ -40,6 +40,10 @@ package enum DeliveryEvent: Sendable {
     case reachable(Outage)
     /// The link that the route to the destination leaves by.
     case connectionType(ConnectionType)
+    /// The logs of which nothing may be sent for want of consent.
+    case withheld(Set<LogName>)
+    /// The event of that number, of some log, is being purged.
+    case purging(sequence: UInt64)
     /// Whether cursors can be made durable.
     case storage(isDurable: Bool)
     /// An operator stops delivery, for good or until then; what is in flight may end.

@@ -3,22 +3,23 @@ package import Queue
 internal import Reachability
 internal import Time
 
-/// What may not leave by the network that there is.
+/// What may not leave by the network that there is, or without consent.
 extension Destination {
     /// The lanes of which nothing may leave by the network that there is.
     package var lanesKeptBack: [LogName] {
-        settings.networkPolicy == .any ? [] : LogName.lanes.filter { !mayLeave($0) }
+        settings.networkPolicy == .any ? [] : LogName.lanes.filter { !passage.allowsByNetwork($0) }
     }
 
     /// True where events wait for another network, or would.
     var waitsForNetwork: Bool {
-        gates.isClosed(.policy) || backlogs.contains { !$0.isEmpty && !mayLeave($0.log) }
+        gates.isClosed(.policy) || backlogs.contains { !$0.isEmpty && !passage.allowsByNetwork($0.log) }
     }
 
     /// Words for people beside the status' `reason`; nil where it says all, or the last error says more.
     package var reasonDetail: String? {
         switch status.reason {
         case .policy: policyDetail
+        case .consent: consentDetail
         case .none:
             if case .spread = stage, permission != .none { "the rest is spread after the outage" } else { nil }
         default: nil
@@ -50,7 +51,7 @@ extension Destination {
     /// True where events of that log may leave now.
     func mayLeave(_ log: LogName) -> Bool { passage.allows(log) }
 
-    var passage: Passage { Passage(policy: settings.networkPolicy, type: networkType) }
+    var passage: Passage { Passage(policy: settings.networkPolicy, type: networkType, withheld: withheld) }
 
     /// Takes the kind of network; with no path, the last one counts, and other gates are closed.
     ///
@@ -60,7 +61,9 @@ extension Destination {
         networkType = connectionType
         guard settings.networkPolicy != .any else { return }
         set(.policy, closed: !settings.networkPolicy.allowsAny(by: connectionType), at: now, &effects)
-        for index in backlogs.indices where !mayLeave(backlogs[index].log) { backlogs[index].mark(.policy) }
+        for index in backlogs.indices where !passage.allowsByNetwork(backlogs[index].log) {
+            backlogs[index].mark(.policy)
+        }
         reform()
         letters.changed()
         // The gate is open while one lane may leave, but those who watch are told of each.

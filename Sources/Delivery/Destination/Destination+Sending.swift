@@ -11,8 +11,14 @@ extension Destination {
         }
         for index in backlogs.indices where backlogs[index].log == log {
             backlogs[index].extend(to: newest)
-            if let gate = gates.current ?? (mayLeave(log) ? nil : .policy) { backlogs[index].mark(gate) }
+            if let gate = gate(of: log) { backlogs[index].mark(gate) }
         }
+    }
+
+    /// The closed gate that counts for a log, by the order of `Gate`'s raw values; nil where all are open.
+    private func gate(of log: LogName) -> Gate? {
+        let own: Gate? = withheld.contains(log) ? .consent : passage.allowsByNetwork(log) ? nil : .policy
+        return [gates.current, own].compactMap { $0 }.min { $0.rawValue < $1.rawValue }
     }
 
     /// Takes a log that the start could not read, of which nothing was sent yet.
@@ -48,7 +54,7 @@ extension Destination {
 
     /// A closed gate that forbids every batch, that of a check as well.
     var blockingGate: Gate? {
-        [.consent, .policy, .paused, .storage].first { gates.isClosed($0) }
+        [.policy, .paused, .storage].first { gates.isClosed($0) }
     }
 
     /// Only one request may be in flight until it is known how it ends.
@@ -76,7 +82,8 @@ extension Destination {
         if !isSingle || isIdle { readLetter(at: now, &effects) }
         guard wait == nil, stage == .open || stage == .second else { return }
         for place in places.indices { prepare(place, at: now) }
-        for index in backlogs.indices { read(index, at: now, &effects) }
+        let order = backlogs.indices.sorted { backlogs[$0].turn < backlogs[$1].turn }
+        for index in order { read(index, at: now, &effects) }
     }
 
     /// Sends the place's batch, or the next, where nothing is in flight there; true where it did.
@@ -149,21 +156,31 @@ extension Destination {
         limitBatch(of: index)
         if Place.index(of: backlogs[index].log) == Place.rest {
             sinceBulk = backlogs[index].log == .bulk ? 0 : sinceBulk + 1
+            turns += 1
+            backlogs[index].turn = turns
             letters.isTheirTurn = true
         }
         return forming.form(from: &backlogs[index], sentConnectionType: connectionType, nonce: random.next())
     }
 
-    /// The log whose turn it is: of the rest `bulk` when nothing else waits, and at least every eighth time.
+    /// The log whose turn it is: of the rest `bulk` when nothing else waits, and at least every eighth time; of the
+    /// others the one that had none for longest.
     func nextLog(_ place: Int, at now: Instant) -> Int? {
         let waiting = backlogs.indices.filter { index in
             let backlog = backlogs[index]
             return Place.index(of: backlog.log) == place && backlog.hasUnformed && mayLeave(backlog.log)
-                && (!backlog.ahead.isEmpty || (backlog.readableFrom.map { $0 <= now } ?? true))
+                && (!backlog.ahead.isEmpty || hasRoomToRead && (backlog.readableFrom.map { $0 <= now } ?? true))
         }
         let bulk = waiting.first { backlogs[$0].log == .bulk }
         if let bulk, sinceBulk >= 7 { return bulk }
-        return waiting.first { $0 != bulk } ?? bulk
+        return waiting.filter { $0 != bulk }.min { backlogs[$0].turn < backlogs[$1].turn } ?? bulk
+    }
+
+    /// However many categories there are, no more is read ahead than three lanes may have.
+    private var hasRoomToRead: Bool {
+        let least = min(Self.chunkBytes, readAheadBytes)
+        let taken = backlogs.reduce(0) { $0 + $1.aheadBytes + ($1.read == nil ? 0 : least) }
+        return taken < LogName.lanes.count * (readAheadBytes + least)
     }
 
     /// Events wait that may leave by the network that there is.
@@ -175,7 +192,8 @@ extension Destination {
     }
 
     private mutating func read(_ index: Int, at now: Instant, _ effects: inout [DeliveryEffect]) {
-        guard mayLeave(backlogs[index].log), backlogs[index].mayRead(limitBytes: readAheadBytes, at: now)
+        guard mayLeave(backlogs[index].log), backlogs[index].mayRead(limitBytes: readAheadBytes, at: now),
+            hasRoomToRead
         else { return }
         let id = newID()
         backlogs[index].beginRead(id)
@@ -230,7 +248,7 @@ extension Destination {
         guard var current = run else { return }
         current.events += events
         let isOver = current.targets.allSatisfy { target in
-            backlogs.contains { $0.log == target.log && $0.low > target.newest }
+            !mayLeave(target.log) || backlogs.contains { $0.log == target.log && $0.low > target.newest }
         }
         run = isOver ? nil : current
         if isOver, current.events > 0 {

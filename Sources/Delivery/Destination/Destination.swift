@@ -36,6 +36,8 @@ package struct Destination: Sendable {
 
     var backlogs: [Backlog]
     var places = [Place(), Place()]
+    /// Batches that were cut so far.
+    var turns: UInt64 = 0
     /// Batches of other logs since one of `bulk`.
     var sinceBulk = 0
     var forming: BatchForming
@@ -59,6 +61,9 @@ package struct Destination: Sendable {
     var connectionType = ConnectionType.unknown
     /// The kind of network there is, or was before the path was lost; nil: not known yet.
     var networkType: ConnectionType?
+
+    /// The logs of which nothing may be sent for want of consent.
+    package internal(set) var withheld: Set<LogName> = []
 
     var permission = Permission.none
     var checksAreOff = false
@@ -161,6 +166,8 @@ package struct Destination: Sendable {
         case .connectionType(let type):
             connectionType = type
             learnNetwork(at: now, &effects)
+        case .withheld(let logs): withhold(logs, &effects)
+        case .purging(let sequence): letGo(of: sequence, &effects)
         case .storage(let isDurable): storageChanged(isDurable, at: now, &effects)
         case .pause(let until):
             pausedUntil = until
@@ -183,6 +190,7 @@ package struct Destination: Sendable {
         status.isThrottled = wait?.cause == .throttled
         status.isHeld = false
         status.reason = .none
+        if permission != .none, !keptBack.isEmpty { status.reason = .consent }
         if permission != .none, settings.networkPolicy != .any, waitsForNetwork { status.reason = .policy }
         if gates.isClosed(.storage) { status.reason = .storage }
         switch wait?.cause {

@@ -30,12 +30,17 @@ package struct NetworkPolicy: Sendable, Equatable {
     }
 }
 
-/// What may leave by the network that there is.
+/// What may leave by the network that there is, and with consent.
 package struct Passage: Sendable {
     let policy: NetworkPolicy
     /// Nil: not known yet, and nothing is forbidden.
     let type: ConnectionType?
+    /// The logs of categories that are on hold, denied, or being purged.
+    let withheld: Set<LogName>
 
     /// True where events of that log may leave.
-    package func allows(_ log: LogName) -> Bool { type.map { policy.allows(log, by: $0) } ?? true }
+    package func allows(_ log: LogName) -> Bool { !withheld.contains(log) && allowsByNetwork(log) }
+
+    /// True where the network that there is does not keep events of that log from leaving.
+    func allowsByNetwork(_ log: LogName) -> Bool { type.map { policy.allows(log, by: $0) } ?? true }
 }

@@ -24,7 +24,17 @@ package final class Admission {
         get { waiting.context }
         set { waiting.context = newValue }
     }
-    /// Why events are refused now; nil while they are taken.
+    /// The circumstances of events of categories that are on hold.
+    package var contextOnHold: AcceptContext {
+        get { waiting.contextOnHold }
+        set { waiting.contextOnHold = newValue }
+    }
+    /// Which categories may be taken, and sent; a change begins new batches.
+    package var consent: Consent {
+        get { waiting.consent }
+        set { waiting.consent = newValue }
+    }
+    /// Why events are refused now, whatever their log; nil while they are taken.
     package var refusal: Refusal?
 
     private var ordinal: UInt64 = 1
@@ -39,6 +49,7 @@ package final class Admission {
 
     /// Why events for `log` are refused now.
     package func refusal(for log: LogName) -> Refusal? {
+        if case .consent(let category) = log, let refusal = Refusal(category, consent) { return refusal }
         guard let refusal, refusal.applies(to: log) else { return nil }
         return refusal
     }
@@ -47,6 +58,7 @@ package final class Admission {
     package func append(
         _ event: Span<UInt8>, to log: LogName, acceptedAt: WallTime?, timeToLiveSeconds: UInt32 = 0
     ) -> Position {
+        if case .consent(let category) = log, !consent.isUsed(category) { consent.use(category) }
         let (batch, index) = waiting.append(
             event, to: log, acceptedAt: acceptedAt, timeToLiveSeconds: timeToLiveSeconds)
         return Position(ordinal: ordinal, batch: batch, index: index)

@@ -12,6 +12,14 @@ struct WaitingBatches {
     var context: AcceptContext {
         didSet { if context != oldValue { closeBatches() } }
     }
+    /// The same for events of categories that are on hold.
+    var contextOnHold: AcceptContext {
+        didSet { if contextOnHold != oldValue { closeBatches() } }
+    }
+    /// Which categories may be taken, and sent; a change begins new batches.
+    var consent = Consent() {
+        didSet { if consent.withheld != oldValue.withheld { closeBatches() } }
+    }
     /// What waits, in bytes of records.
     private(set) var bytes = 0
 
@@ -21,7 +29,10 @@ struct WaitingBatches {
     private var categoryBatches: [LogName: Int] = [:]
     private var spare: [OpenBatch] = []
 
-    init(context: AcceptContext) { self.context = context }
+    init(context: AcceptContext) {
+        self.context = context
+        contextOnHold = context
+    }
 
     /// Adds an event, at most as long as a batch allows; the number of its batch and its place there.
     mutating func append(
@@ -75,6 +86,7 @@ struct WaitingBatches {
     }
 
     private mutating func begin(_ log: LogName) -> Int {
+        let context = context(of: log)
         if var batch = spare.popLast() {
             batch.reuse(log: log, context: context)
             batches.append(batch)
@@ -83,6 +95,11 @@ struct WaitingBatches {
         }
         setBatch(batches.count - 1, for: log)
         return batches.count - 1
+    }
+
+    private func context(of log: LogName) -> AcceptContext {
+        guard case .consent(let category) = log, consent.state(of: category) != .allow else { return context }
+        return contextOnHold
     }
 
     private mutating func setBatch(_ number: Int, for log: LogName) {

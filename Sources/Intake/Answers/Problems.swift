@@ -61,15 +61,19 @@ enum Problems {
     }
 
     static func refused(_ refusal: Refusal) -> Response {
-        let (type, title) =
+        let (status, type, title) =
             switch refusal.reason {
-            case .full: ("queue-full", "The queue is full")
-            case .diskSlow: ("disk-slow", "The disk is slow")
-            case .diskError: ("disk-error", "The disk fails")
-            case .stopping: ("stopping", "The daemon is stopping")
-            case .busy: ("busy", "Too much is unfinished")
+            case .full: (503, "queue-full", "The queue is full")
+            case .diskSlow: (503, "disk-slow", "The disk is slow")
+            case .diskError: (503, "disk-error", "The disk fails")
+            case .stopping: (503, "stopping", "The daemon is stopping")
+            case .busy: (503, "busy", "Too much is unfinished")
+            case .denied: (403, "consent-denied", "Consent is denied")
+            case .purging: (503, "purging", "The category is being purged")
+            case .tooManyCategories: (422, "too-many-categories", "There are too many consent categories")
             }
-        return problem(503, type, title, refusal.detail, [("Retry-After", "\(refusal.retryAfterSeconds)")])
+        let again = refusal.retryAfterSeconds
+        return problem(status, type, title, refusal.detail, again > 0 ? [("Retry-After", "\(again)")] : [])
     }
 
     /// The problem of a body.

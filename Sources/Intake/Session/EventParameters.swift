@@ -1,3 +1,4 @@
+internal import Bytes
 internal import HTTP1
 internal import Queue
 internal import Time
@@ -18,6 +19,7 @@ struct EventParameters {
             throw ParameterError(detail: "the query is not percent-encoded UTF-8")
         }
         var seen: Set<String> = []
+        var category: String?
         for (name, value) in parameters {
             guard seen.insert(name).inserted else { throw ParameterError(detail: "\(name) stands there twice") }
             switch name {
@@ -27,10 +29,19 @@ struct EventParameters {
                 }
                 log = lane
             case "ttl": timeToLiveSeconds = try Self.seconds(value)
-            case "consent": throw ParameterError(detail: "\(name) is not supported by this version")
+            case "consent":
+                guard value.isShortName else {
+                    throw ParameterError(detail: "consent is a category, 1 to 32 of a-z, 0-9 and -")
+                }
+                category = value
             default: throw ParameterError(detail: "the parameter \(name) is not known")
             }
         }
+        guard let category else { return }
+        guard !seen.contains("lane") else {
+            throw ParameterError(detail: "lane and consent exclude each other: a category has a log of its own")
+        }
+        log = .consent(category)
     }
 
     /// Whole seconds, rounded up, so that nothing expires early.

@@ -1,3 +1,4 @@
+internal import Gates
 internal import Posix
 
 extension Inspection {
@@ -39,9 +40,26 @@ extension Inspection {
         if cursors.slots.isEmpty, result.logs.allSatisfy({ $0.sequences == nil }) {
             result.damages.removeAll { $0.kind == .missing && $0.path == CursorFile.path }
         }
+        result.damages += consentDamages()
         result.quarantine = quarantine()
         readLetters(&result)
         return result
+    }
+
+    /// A file `consent` that is not whole.
+    private func consentDamages() -> [Verification.Damage] {
+        var bytes: [UInt8] = []
+        do throws(Errno) {
+            let file = try storage.open(ConsentRecord.path, .readOnly)
+            _ = try file.read(upTo: ConsentRecord.size + 1, at: 0, into: &bytes)
+        } catch {
+            if error == .noEntry { return [] }
+        }
+        guard case .lost = ConsentRecord.read(bytes, seal: format.identity.seal) else { return [] }
+        return [
+            Verification.Damage(
+                kind: .corrupted, path: ConsentRecord.path, offset: 0, length: bytes.count, sequences: nil)
+        ]
     }
 
     /// The names of all segments, before and after the cursors were read.

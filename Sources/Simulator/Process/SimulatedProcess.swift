@@ -135,7 +135,7 @@ final class SimulatedProcess {
         case .send(let request, let addresses): send(request, addresses)
         case .cancel(let request): end(request)
         case .answer(let ordinal, let outcomes): answer(ordinal, outcomes)
-        case .dropConnections, .notice, .change, .statusChanged: break
+        case .dropConnections, .notice, .change, .statusChanged, .keepConsent, .purge, .refuseOpen: break
         }
     }
 

@@ -73,6 +73,21 @@ extension Notice {
         return named + [Notice(.strayFile, [.count: String(rest), .detail: text])]
     }
 
+    /// A consent category is in another state, set by an operator, a reload, or found at the start.
+    package static func consentChanged(_ category: String, from: String, to: String, cause: String?) -> Notice {
+        Notice(.consentChanged, [.category: category, .previousState: from, .state: to, .reason: cause])
+    }
+
+    /// The states of consent that were set could not be read.
+    package static func consentLost(categories: [String]) -> Notice {
+        Notice(.consentLost, [.detail: categories.joined(separator: ", ")])
+    }
+
+    /// Events, of a category or one by its id, are gone from the disk; how many some destination still had.
+    package static func eventsPurged(_ events: UInt64, category: String?) -> Notice {
+        Notice(.eventsPurged, [.events: String(events), .category: category])
+    }
+
     package static func recovered(events: UInt64, took span: Duration) -> Notice {
         Notice(.recovered, [.events: String(events), .seconds: seconds(span)])
     }

@@ -15,8 +15,10 @@ package enum NoticeField: String, Sendable, CaseIterable {
     case percent = "UPLINK_PERCENT"
     /// Seconds, with a fraction where it matters.
     case seconds = "UPLINK_SECONDS"
-    /// A lane, or a consent category.
+    /// A lane, or `consent-` and a consent category.
     case log = "UPLINK_LOG"
+    /// A consent category.
+    case category = "UPLINK_CATEGORY"
     case file = "UPLINK_FILE"
     /// Bytes from the beginning of the file.
     case offset = "UPLINK_OFFSET"

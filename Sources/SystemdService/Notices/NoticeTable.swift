@@ -343,6 +343,34 @@ extension NoticeKind {
                 for.
                 """
         ),
+        .consentChanged: NoticeEntry(
+            priority: .notice, distinguishedBy: nil,
+            text: "Consent for @UPLINK_CATEGORY@: @UPLINK_STATE@, was @UPLINK_PREVIOUS_STATE@[ (@UPLINK_REASON@)]",
+            meaning: """
+                `allow`: its events are stored and sent. `hold`: they are stored, and sent once that is allowed. \
+                `deny`: new ones are refused with 403, and those that waited are purged, dead letters as well.
+                """,
+            action: "Nothing. `uplinkctl consent show` lists all states, `uplinkctl consent set` changes one."
+        ),
+        .consentLost: NoticeEntry(
+            priority: .error, distinguishedBy: [],
+            text: "The states of consent could not be read[; on hold: @UPLINK_DETAIL@]",
+            meaning: """
+                The file `consent` in the queue's directory is damaged or missing. Events of every category that was \
+                ever used or is named in the configuration are stored and not sent, until somebody says what may be \
+                done with them. What can be read of the old file is copied to `quarantine/consent`.
+                """,
+            action: "Set each category anew: `uplinkctl consent set CATEGORY allow`, `hold` or `deny`."
+        ),
+        .eventsPurged: NoticeEntry(
+            priority: .notice, distinguishedBy: nil,
+            text: "@UPLINK_EVENTS@ events[ of @UPLINK_CATEGORY@] were purged",
+            meaning: """
+                An operator denied a category or asked for the purge. They are gone from the queue's files, dead \
+                letters and copies of damaged bytes as well, and each destination counts those that it still had.
+                """,
+            action: "Nothing."
+        ),
         .intakeRefused: NoticeEntry(
             priority: .warning, distinguishedBy: [.reason],
             text: "New events are refused: @UPLINK_DETAIL@",

@@ -9,12 +9,17 @@ final class CapturedConsole {
     private var input: [[UInt8]]
     private let environment: [String: String]
     private let isTerminal: Bool
+    private let isInteractive: Bool
 
     /// Standard input gives `input` piece by piece.
-    init(input: [String] = [], environment: [String: String] = [:], isTerminal: Bool = false) {
+    init(
+        input: [String] = [], environment: [String: String] = [:], isTerminal: Bool = false,
+        isInteractive: Bool = false
+    ) {
         self.input = input.map { Array($0.utf8) }
         self.environment = environment
         self.isTerminal = isTerminal
+        self.isInteractive = isInteractive
     }
 
     /// Runs the tool; its exit status as a number.
@@ -24,6 +29,7 @@ final class CapturedConsole {
     func run(_ arguments: [String]) -> Int32 {
         let console = Console(
             environment: { [environment] in environment[$0] }, isTerminal: isTerminal,
+            showsProgress: isInteractive, isInteractive: isInteractive,
             output: { [self] bytes throws(Errno) in output += bytes },
             error: { [self] bytes in complaints += bytes },
             input: { [self] buffer throws(Errno) in

@@ -1,0 +1,36 @@
+internal import JSON
+
+extension Command {
+    static let purge = Command(
+        name: "purge", operand: nil,
+        options: [
+            CommandOption(
+                name: "--consent", value: "CATEGORY", summary: "all events of a consent category",
+                candidates: .consentCategories),
+            CommandOption(name: "--id", value: "ID", summary: "one event"),
+            .yes,
+        ],
+        summary: "take events out of the queue and off the disk",
+        details: """
+            Throws all events of a consent category, or one event, away for good, dead
+            letters and copies of damaged bytes as well: when it returns 0 they are gone
+            from the disk. Each destination counts those that it still had as purged. It
+            asks first; --yes answers.
+            """
+    ) { invocation, console in
+        let (category, id) = (invocation.options["--consent"], invocation.options["--id"])
+        guard let wanted = category ?? id, category == nil || id == nil else {
+            console.complain("purge takes either --consent CATEGORY or --id ID")
+            return .usage
+        }
+        let what = category == nil ? "the event \(wanted)" : "all events of \(wanted)"
+        if let refusal = console.confirm("Throw \(what) away for good?", invocation) { return refusal }
+        var json = JSONWriter()
+        json.beginObject()
+        json.member(category == nil ? "id" : "consent", wanted)
+        json.endObject()
+        return console.ask("POST", "/v1/purge", body: json.bytes, within: orderTimeLimit, for: invocation) { answer in
+            "events purged: \(Quantity.count(answer["purged"]?.integer ?? 0))"
+        }
+    }
+}

@@ -1,0 +1,41 @@
+internal import Bytes
+
+extension Command {
+    /// Posts the same to one destination, or to all that are configured.
+    static func ofDestinations(
+        _ invocation: Invocation, _ console: Console, _ word: String, body: [UInt8]? = nil,
+        _ sentence: (StatusDocument.Destination) -> String
+    ) -> ExitStatus {
+        do throws(ClientError) {
+            var daemon = try DaemonConnection(DaemonSocket.control.path(invocation, console))
+            let known = try daemon.exchange(method: "GET", target: "/v1/status", within: plainTimeLimit)
+            guard known.status == 200, let status = StatusDocument(known.body) else {
+                return console.complain(known, of: .control)
+            }
+            let destinations = status.destinations.filter { $0.isConfigured }
+            let names = destinations.map(\.name)
+            if let wanted = invocation.operand, !names.contains(wanted) {
+                return console.complain(unknownDestination: wanted, among: names)
+            }
+            for one in destinations where one.name == invocation.operand ?? one.name {
+                let answer = try daemon.exchange(
+                    method: "POST", target: "/v1/destinations/\(one.name)/\(word)", body: body,
+                    within: plainTimeLimit)
+                guard answer.status < 300 else { return console.complain(answer, of: .control) }
+                if invocation.has("--json") {
+                    console.write(json: answer.body)
+                } else {
+                    console.write(line: "\(one.name) \(sentence(one))")
+                }
+            }
+            return .success
+        } catch {
+            return console.complain(error)
+        }
+    }
+}
+
+extension StatusDocument.Destination {
+    /// It can be tried: its name is one that a configuration allows, and it still stands there.
+    var isConfigured: Bool { name.isShortName && !flags.contains("removed") }
+}

@@ -1,0 +1,118 @@
+import Gates
+import Testing
+
+/// The states of consent by what operators, the configuration and the default say.
+@Suite struct ConsentTests {
+    @Test func anOperatorsStateGoesBeforeTheConfigurationsAndThatBeforeTheDefault() {
+        let states: [ConsentState?] = [nil, .allow, .hold, .deny]
+        for kept in states {
+            for configured in states {
+                for fallback in ConsentState.allCases {
+                    let consent = Consent(
+                        kept: .whole(kept.map { ["ads": $0] } ?? [:]),
+                        settings: ConsentSettings(
+                            fallback: fallback, states: configured.map { ["ads": $0] } ?? [:]))
+                    let state = kept ?? configured ?? fallback
+                    #expect(consent.state(of: "ads") == state)
+                    #expect(consent.state(of: "other") == fallback)
+                    let isKnown = kept != nil || configured != nil
+                    let categories = isKnown ? ["ads"] : []
+                    #expect(consent.categories == categories)
+                    let withheld = isKnown && state != .allow ? ["ads"] : []
+                    #expect(consent.withheld == withheld)
+                }
+            }
+        }
+    }
+
+    /// Each pair of orders in hand at once, with either outcome of both.
+    @Test func whatForbidsMoreIsInForceAtOnceAndWhatForbidsLessOnceItIsDurable() {
+        for before in ConsentState.allCases {
+            for first in ConsentState.allCases {
+                for second in ConsentState.allCases {
+                    for outcome in 0..<4 {
+                        let (isFirst, isSecond) = (outcome & 1 == 1, outcome & 2 == 2)
+                        var consent = Consent(kept: .whole(["ads": before]))
+                        consent.ask(first, of: "ads")
+                        #expect(consent.state(of: "ads") == max(before, first))
+                        consent.ask(second, of: "ads")
+                        let strictest = max(before, first, second)
+                        #expect(consent.state(of: "ads") == strictest)
+                        consent.answer(first, of: "ads", isDurable: isFirst)
+                        let asked = max(first, second)
+                        let between = max(isFirst ? first : before, asked)
+                        #expect(consent.state(of: "ads") == between)
+                        consent.answer(second, of: "ads", isDurable: isSecond)
+                        let kept = isSecond ? second : isFirst ? first : before
+                        let after = isSecond ? second : max(kept, asked)
+                        #expect(consent.state(of: "ads") == after)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func anOrderThatFailedAndForbidsMoreIsLiftedByTheNext() {
+        var consent = Consent()
+        consent.ask(.deny, of: "ads")
+        consent.answer(.deny, of: "ads", isDurable: false)
+        #expect(consent.state(of: "ads") == .deny)
+        consent.use(ConsentSettings(fallback: .allow, states: ["ads": .allow]))
+        #expect(consent.state(of: "ads") == .deny, "no reload lifts it")
+        consent.ask(.allow, of: "ads")
+        #expect(consent.state(of: "ads") == .deny)
+        consent.answer(.allow, of: "ads", isDurable: true)
+        #expect(consent.state(of: "ads") == .allow)
+    }
+
+    @Test func whatIsLostIsOnHoldUntilItIsSetAnew() {
+        let settings = ConsentSettings(fallback: .allow, states: ["named": .allow, "denied": .deny])
+        var consent = Consent(kept: .lost(named: ["trace"]), settings: settings, used: ["used"])
+        #expect(consent.lost == ["named", "denied", "trace", "used"])
+        #expect(consent.withheld == ["denied", "named", "trace", "used"])
+        #expect(consent.lost.allSatisfy { consent.state(of: $0) == .hold })
+        #expect(consent.state(of: "new") == .allow, "it was never used")
+        consent.found("late")
+        #expect(consent.state(of: "late") == .hold && consent.lost.contains("late"))
+        consent.use(ConsentSettings(states: ["used": .allow]))
+        #expect(consent.state(of: "used") == .hold, "only an operator lifts it")
+        consent.ask(.allow, of: "used")
+        consent.answer(.allow, of: "used", isDurable: true)
+        #expect(consent.state(of: "used") == .allow && !consent.lost.contains("used"))
+        var whole = Consent()
+        whole.found("late")
+        #expect(whole.state(of: "late") == .allow && whole.lost.isEmpty)
+    }
+
+    @Test func aReloadChangesWhatNobodyHasSet() {
+        var consent = Consent(kept: .whole(["set": .hold]), used: ["used"])
+        consent.use(ConsentSettings(fallback: .hold, states: ["set": .allow, "named": .deny]))
+        #expect(consent.state(of: "set") == .hold)
+        #expect(consent.state(of: "named") == .deny)
+        #expect(consent.state(of: "used") == .hold)
+        consent.use(ConsentSettings())
+        #expect(consent.categories == ["set", "used"])
+        #expect(consent.state(of: "used") == .allow && consent.state(of: "set") == .hold)
+    }
+
+    @Test func thereAreAsManyCategoriesAsMayBe() {
+        var consent = Consent()
+        for number in 1...Consent.maximumCategories {
+            #expect(consent.hasRoom(for: "c\(number)"))
+            consent.use("c\(number)")
+        }
+        #expect(!consent.hasRoom(for: "other") && consent.hasRoom(for: "c1"))
+    }
+
+    @Test func whatIsBeingPurgedIsNotSent() {
+        var consent = Consent(used: ["ads"])
+        consent.beginPurge("ads")
+        consent.beginPurge("ads")
+        consent.endPurge("ads")
+        #expect(consent.isPurging("ads") && consent.withheld == ["ads"] && consent.state(of: "ads") == .allow)
+        consent.endPurge("ads")
+        #expect(!consent.isPurging("ads") && consent.withheld.isEmpty)
+        consent.endPurge("ads")
+        #expect(!consent.isPurging("ads"))
+    }
+}
