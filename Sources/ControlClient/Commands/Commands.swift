@@ -4,8 +4,8 @@ extension Command {
     /// All commands, in the order of help.
     static var all: [Command] {
         [
-            status, monitor, send, flush, pause, resume, deadList, deadShow, deadRetry, deadDrop, destinationForget,
-            destinationRename, verify, export, reload, collector,
+            status, monitor, send, queueList, queuePeek, flush, pause, resume, deadList, deadShow, deadRetry, deadDrop,
+            destinationForget, destinationRename, verify, export, configCheck, configShow, reload, collector,
         ]
     }
 
@@ -22,8 +22,9 @@ extension Console {
     }
 
     /// Tells why there was no answer, and how to end.
-    func complain(_ error: ClientError) -> ExitStatus {
+    func complain(_ error: ClientError, of socket: DaemonSocket = .control) -> ExitStatus {
         complain(error.message)
+        if case .notAllowed(let path) = error { explain(SocketAdvice(path, socket).text) }
         return error.exitStatus
     }
 

@@ -39,7 +39,7 @@ extension LoopThread {
             tell(.resume(destination: name))
             done(.done)
         // Only the disk's thread knows what is kept now, and for whom.
-        case .forget, .rename, .letters, .retry, .drop: post(order, done)
+        case .forget, .rename, .logs, .event, .letters, .retry, .drop: post(order, done)
         }
     }
 
