@@ -93,7 +93,8 @@ class Shapes:
         if not isinstance(value, dict):
             return f"{place} is {value!r}, no object"
         if kind == "map":
-            return next(filter(None, (self.fault(each, detail, f"{place}.{name}") for name, each in value.items())), None)
+            faults = (self.fault(each, detail, f"{place}.{name}") for name, each in value.items())
+            return next(filter(None, faults), None)
         if unknown := set(value) - set(detail):
             return f"{place} has {sorted(unknown)}"
         for name, (optional, each) in detail.items():

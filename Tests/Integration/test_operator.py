@@ -1,19 +1,24 @@
 """What operators do by hand: sockets that they may not use, a configuration with errors, metrics."""
+import contextlib
 import grp
 import os
+import pty
 import re
 import shutil
 import subprocess
 
 import pytest
 
-from harness import ROOT, UPLINKCTL, UPLINKD, Script, request
+from harness import ROOT, UPLINKCTL, UPLINKD, Script, request, until
 
+# .ci/packages takes it from the package prometheus.
+PROMTOOL = os.path.join(ROOT, ".run", "promtool", "usr", "bin", "promtool")
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
 @pytest.mark.parametrize("words, socket, group, is_opened", [
-    (["send"], "events", "daemon", True), (["status"], "control", "uucp", False), (["queue", "ls"], "control", "uucp", False),
+    (["send"], "events", "daemon", True), (["status"], "control", "uucp", False),
+    (["queue", "ls"], "control", "uucp", False),
 ])
 def test_a_refused_socket_says_how_to_get_in(daemons, home, words, socket, group, is_opened):
     daemon = daemons()
@@ -30,7 +35,8 @@ def test_a_refused_socket_says_how_to_get_in(daemons, home, words, socket, group
     programs = os.path.join(home, "uplinkctl")
     shutil.copy(UPLINKCTL, programs)
     path = getattr(daemon, socket)
-    done = subprocess.run(NOBODY + [programs, *words, "--socket", path], input='{"n":1}', capture_output=True, text=True)
+    command = [programs, *words, "--socket", path]
+    done = subprocess.run(NOBODY + command, input='{"n":1}', capture_output=True, text=True)
     assert done.returncode == 77 and not done.stdout, done
     assert done.stderr.splitlines()[:4] == [
         f"uplinkctl: not allowed to talk to {path}",
@@ -41,12 +47,13 @@ def test_a_refused_socket_says_how_to_get_in(daemons, home, words, socket, group
     assert ("sudo systemctl edit uplinkd-events.socket" in done.stderr) == is_opened
     # Whoever does as it says gets in.
     member = ["setpriv", "--reuid=65534", "--regid=65534", f"--groups={grp.getgrnam(group).gr_gid}"]
-    done = subprocess.run(member + [programs, *words, "--socket", path], input='{"n":1}', capture_output=True, text=True)
+    done = subprocess.run(member + command, input='{"n":1}', capture_output=True, text=True)
     assert done.returncode == 0, done
 
 
 BROKEN = {
-    "a bad size": ("[Queue]\nMaxSize=12Q\n", 1), "three at once": ("[Queue]\nMaxSize=1\nBlock=7\n[Intake]\nSocketMode=9\n", 3),
+    "a bad size": ("[Queue]\nMaxSize=12Q\n", 1),
+    "three at once": ("[Queue]\nMaxSize=1\nBlock=7\n[Intake]\nSocketMode=9\n", 3),
     "a line that is none": ("nonsense\n", 1), "no URL": ('[Destination "a"]\n', 1),
     "a check elsewhere": ('[Destination "a"]\nURL=https://a.example/\nCheckURL=https://b.example/\n', 1),
     "plain http": ('[Destination "a"]\nURL=http://a.example/\n', 1),
@@ -71,28 +78,41 @@ def test_config_check_and_the_daemon_agree(tmp_path, text, errors):
     assert asked.stdout.count(": error: ") == errors and asked.stdout.startswith(f"{file}:")
 
 
-def promtool():
-    """From the package prometheus, unpacked into .run, as 100 MB need not be installed for one check."""
-    folder = os.path.join(ROOT, ".run", "promtool")
-    tool = os.path.join(folder, "usr", "bin", "promtool")
-    if not os.path.exists(tool):
-        os.makedirs(folder, exist_ok=True)
-        subprocess.run(["apt-get", "-q", "download", "prometheus"], cwd=folder, check=True)
-        for name in os.listdir(folder):
-            if name.endswith(".deb"):
-                subprocess.run(["dpkg-deb", "-x", name, "."], cwd=folder, check=True)
-                os.unlink(os.path.join(folder, name))
-    return tool
-
-
+@pytest.mark.skipif(not os.path.exists(PROMTOOL), reason="promtool is not in .run")
 def test_metrics_are_what_prometheus_takes(daemons, collector):
     collector.script = Script(status=400)
     daemon = daemons(destinations={"main": collector.url, "a-b": "http://127.0.0.1:9/x"}).start()
     daemon.post_numbers(range(3))
     code, headers, body = request(daemon.control, "GET", "/metrics")
     assert code == 200 and headers["Content-Type"].startswith("text/plain; version=0.0.4")
-    done = subprocess.run([promtool(), "check", "metrics"], input=body, capture_output=True)
+    done = subprocess.run([PROMTOOL, "check", "metrics"], input=body, capture_output=True)
     assert done.returncode == 0 and not done.stdout and not done.stderr, done
+
+
+def test_a_flush_shows_on_a_terminal_how_far_it_has_come(daemons, collector):
+    """With a carriage return, on standard error, and gone at the end; elsewhere there is none of it."""
+    collector.script = Script(status=503, headers={"Retry-After": "600"})
+    daemon = daemons(url=collector.url, options="BatchMaxEvents=10\nFlushSpread=0").start()
+    daemon.post_numbers(range(100))
+    until(lambda: daemon.destination()["flags"] == ["throttled"], 10, "throttled")
+    collector.script = Script(delay=0.2)
+    ours, theirs = pty.openpty()
+    flush = [UPLINKCTL, "flush", "--socket", daemon.control]
+    done = subprocess.run(flush, stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    shown = ""
+    with contextlib.suppress(OSError):
+        while piece := os.read(ours, 65_536):
+            shown += piece.decode()
+    os.close(ours)
+    assert done.returncode == 0 and done.stdout == "main is tried now\n" and "\n" not in shown, (done, shown)
+    steps = [int(each) for each in re.findall(r"\r\[[#.]{30}\] \d+ %, (\d+) of 100 events have left", shown)]
+    assert len(steps) >= 3 and steps == sorted(steps), shown
+    assert not shown.split("\r")[-2].strip() and shown.endswith("\r"), shown
+    assert sorted(collector.numbers()) == list(range(100)), "it is watched to the end"
+    collector.script = Script()
+    done = subprocess.run(flush, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("main has nothing to be sent\n", "")
 
 
 def examples(page):
@@ -111,9 +131,10 @@ def test_examples_of_the_manual_run(daemons, collector, home, page):
             continue
         command = line.replace("/run/uplinkd", daemon.home).replace("/var/lib/uplinkd", daemon.queue)
         command = command.replace("/etc/uplinkd/uplinkd.conf", daemon.configuration)
-        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=30, env={
-            "PATH": f"{os.path.dirname(UPLINKCTL)}:/usr/bin:/bin", "UPLINKCTL_SOCKET": daemon.control,
-            "UPLINKD_SOCKET": daemon.events})
+        environment = {"PATH": f"{os.path.dirname(UPLINKCTL)}:/usr/bin:/bin", "UPLINKCTL_SOCKET": daemon.control,
+                       "UPLINKD_SOCKET": daemon.events}
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=30,
+                              env=environment)
         assert done.returncode == 0 and done.stdout, (line, done)
 
 

@@ -65,6 +65,7 @@ final class LoopThread {
     var upcoming: LoadedSettings?
     var fillLevel = FillLevel()
     var lossWatch: LossWatch
+    var roomEstimate: RoomEstimate
     var lossTimer: TimerToken?
     var storageFailedSince: Instant?
 
@@ -98,6 +99,7 @@ final class LoopThread {
         snapshot = parts.snapshot
         lossWatch = LossWatch(parts.snapshot)
         began = loop.now
+        roomEstimate = RoomEstimate(at: began)
         let admission = Admission(context: .init(connectionType: .unknown, closed: []))
         let maker = UnitMaker(parts.settings, parts.snapshot, madeBefore: 0, at: loop.now)
         unitsMade = maker.made
