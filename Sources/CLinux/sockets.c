@@ -122,6 +122,16 @@ int cl_group_id(const char *name, uint32_t *gid) {
     return 0;
 }
 
+int cl_group_name(uint32_t gid, char *to, size_t capacity) {
+    struct group group, *found = NULL;
+    char buffer[4096];
+    int failed = getgrgid_r(gid, &group, buffer, sizeof buffer, &found);
+    if (failed) return -failed;
+    if (!found || strlen(group.gr_name) >= capacity) return -ENOENT;
+    strcpy(to, group.gr_name);
+    return 0;
+}
+
 int cl_netlink_open(int blocking_milliseconds) {
     int type = SOCK_RAW | SOCK_CLOEXEC | (blocking_milliseconds ? 0 : SOCK_NONBLOCK);
     int fd = RETRY(socket(AF_NETLINK, type, NETLINK_ROUTE));

@@ -73,7 +73,9 @@ extension Configuration {
             changes.append(
                 ConfigurationChange(
                     setting: SettingName(section: name, instance: instance, key: key.name),
-                    kind: .value(from: key.show(old), to: key.show(new)), needsRestart: key.needsRestart))
+                    kind: .value(
+                        from: key.show(old).joined(separator: ", "), to: key.show(new).joined(separator: ", ")),
+                    needsRestart: key.needsRestart))
         }
     }
 }

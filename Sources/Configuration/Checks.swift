@@ -45,6 +45,10 @@ struct Checks {
                         + "allow it by PlainHTTP=yes and name in ExpectHeader= a header that only the collector sends")
             }
         }
+        if destination.checksElsewhere {
+            problems.add(
+                .error, at: place("CheckURL", nil), "CheckURL=: a check goes to the scheme, host and port of URL=")
+        }
         if destination.plainHTTP, destination.expectHeader == nil {
             problems.add(
                 .error, at: place("PlainHTTP", nil),
@@ -96,5 +100,13 @@ struct Checks {
             if let origin = configuration.origins[name] { return origin }
         }
         return fallback ?? wholeOrigin
+    }
+}
+
+extension DestinationSection {
+    /// True where a check, which nothing else forbids, would prove the way to something else.
+    fileprivate var checksElsewhere: Bool {
+        guard let url, let checkURL, checkURL.scheme != .http || checkURL.isLocal || plainHTTP else { return false }
+        return (checkURL.scheme, checkURL.host, checkURL.port) != (url.scheme, url.host, url.port)
     }
 }

@@ -13,6 +13,10 @@ enum ControlRoute: Equatable {
     case reload
     case flush(destination: String)
     case order(destination: String, OperatorOrder.ToDestination)
+    /// What each log holds.
+    case logs
+    /// One event that is kept.
+    case event(id: String)
     /// Dead letters, or those of one event.
     case letters(id: String?)
     case retry
@@ -29,6 +33,7 @@ enum ControlRoute: Equatable {
         case "/livez": self = .live
         case "/readyz": self = .ready
         case "/v1/reload": self = .reload
+        case "/v1/queue": self = .logs
         case "/v1/dead": self = .letters(id: nil)
         case "/v1/dead/retry": self = .retry
         case "/v1/dead/drop": self = .drop
@@ -38,6 +43,7 @@ enum ControlRoute: Equatable {
             guard parts.count >= 4, parts[0].isEmpty, parts[1] == "v1", !parts[3].isEmpty else { return nil }
             switch (parts[2], parts.count) {
             case ("consent", 4): self = .consent(category: String(parts[3]))
+            case ("queue", 4): self = .event(id: String(parts[3]))
             case ("dead", 4): self = .letters(id: String(parts[3]))
             case ("destinations", 5) where parts[4] == "flush": self = .flush(destination: String(parts[3]))
             case ("destinations", 5):
@@ -51,7 +57,7 @@ enum ControlRoute: Equatable {
     /// The methods it takes.
     var methods: [String] {
         switch self {
-        case .status, .metrics, .live, .ready, .letters: ["GET", "HEAD"]
+        case .status, .metrics, .live, .ready, .logs, .event, .letters: ["GET", "HEAD"]
         case .watch: ["GET"]
         case .reload, .flush, .order, .retry, .drop, .purge: ["POST"]
         case .consent: ["PUT"]
@@ -88,7 +94,7 @@ enum ControlRoute: Equatable {
             writer.member("destination", name)
             writer.endObject()
             exchange.answer(.json(202, writer.bytes))
-        case .order, .letters, .retry, .drop, .consent, .purge: carryOut(route, exchange, delegate)
+        case .order, .logs, .event, .letters, .retry, .drop, .consent, .purge: carryOut(route, exchange, delegate)
         }
     }
 
@@ -97,6 +103,8 @@ enum ControlRoute: Equatable {
             let order: OperatorOrder? =
                 switch route {
                 case .order(let destination, let word): try .to(destination, word, exchange)
+                case .logs: .logs
+                case .event(let id): .event(id: id)
                 case .letters(let id): try .letters(exchange, id: id)
                 case .retry: .retry(try OperatorOrder.selection(exchange))
                 case .drop: .drop(try OperatorOrder.selection(exchange))

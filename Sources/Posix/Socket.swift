@@ -68,6 +68,13 @@ package enum Socket {
         return FileDescriptor(taking: number)
     }
 
+    /// The name of a group; ENOENT where it has none.
+    package static func name(ofGroup number: UInt32) throws(Errno) -> String {
+        var name = [CChar](repeating: 0, count: 256)
+        try checked(cl_group_name(number, &name, name.count))
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
     /// The numeric group of a name; ENOENT where there is none.
     package static func group(named name: String) throws(Errno) -> UInt32 {
         var group: UInt32 = 0

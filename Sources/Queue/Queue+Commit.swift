@@ -138,6 +138,7 @@ extension Queue {
                 of: log, for: needed, first: firstAgain, evicting: !group.isEmpty, moment)
         }
         let path = log.segments.last.map { log.path(of: $0.name) } ?? log.folder
+        let begin = writer.offset
         var next = firstAgain
         try attempt(.write, path, at: writer.offset) { () throws(Errno) in
             for index in 0..<again {
@@ -157,6 +158,7 @@ extension Queue {
         }
         newestSync = clock()
         lastSyncMicroseconds = Int((newestSync - start).nanoseconds / 1_000)
+        writtenBytes += UInt64(writer.offset - begin)
         log.mustCommitAgain = false
         log.tip = SegmentHeader.Previous(segment: writer.id, validLength: writer.offset, last: next - 1)
         return again

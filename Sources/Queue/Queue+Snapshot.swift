@@ -10,7 +10,8 @@ extension Queue {
         return QueueSnapshot(
             logs: described, cursors: known.map { describe($0.key, $0.value.state) }, bytes: bytesOnDisk,
             limit: options.maximumBytes, storage: condition.storage, lastError: condition.error,
-            cursorsFailing: cursorsFailing, lastSyncMicroseconds: lastSyncMicroseconds)
+            cursorsFailing: cursorsFailing, lastSyncMicroseconds: lastSyncMicroseconds,
+            writtenBytes: writtenBytes)
     }
 
     /// How the storage does now, and the error that says so.

@@ -11,6 +11,8 @@ package final class Queue {
     package internal(set) var recovery = RecoveryReport()
     /// How long the newest sync of a commit took, in microseconds.
     package internal(set) var lastSyncMicroseconds = 0
+    /// Bytes that the logs were given since the start.
+    var writtenBytes: UInt64 = 0
 
     /// When the newest sync of a commit ended.
     var newestSync = Instant(nanoseconds: 0)

@@ -51,4 +51,6 @@ package struct QueueSnapshot: Sendable, Equatable {
     package let cursorsFailing: Bool
     /// How long the newest sync of a commit took, in microseconds.
     package let lastSyncMicroseconds: Int
+    /// Bytes that the logs were given since the start.
+    package var writtenBytes: UInt64 = 0
 }

@@ -166,7 +166,7 @@ struct CommandTests {
             let console = CapturedConsole(environment: ["UPLINKCTL_SOCKET": path])
             #expect(console.run("status", "--check") == 0)
             #expect(console.output.text.hasPrefix("uplinkd 0.1.0: running for 12 s\n"))
-            #expect(console.output.text.contains("backup       no-path"))
+            #expect(console.output.text.contains("\nbackup: no-path\n"))
             let json = CapturedConsole()
             #expect(json.run("--socket", path, "--json", "status") == 0)
             #expect(json.output == StatusReport.example.json)
@@ -254,11 +254,20 @@ struct CommandTests {
 
     @Test func reloadTellsTheVerdict() throws {
         var script = Script()
-        script.verdict = .taken(changed: ["a", "b"], needsRestart: ["[Queue]"], warnings: ["x.conf:1:1: odd\u{1B}"])
+        script.verdict = .taken(
+            changed: ["a", "b"], needsRestart: ["[Queue] c (needs a restart)"],
+            warnings: ["x.conf:1:1: odd\u{1B}"])
         try withDaemon(script) { (path, _) throws in
             let console = CapturedConsole()
             #expect(console.run("reload", "--socket", path) == 0)
-            #expect(console.output.text == "changed: a, b\nneeds a restart: [Queue]\n")
+            #expect(
+                console.output.text == """
+                    changed: a
+                    changed: b
+                    changed: [Queue] c (needs a restart)
+                    what needs a restart is in force after 'systemctl restart uplinkd'
+
+                    """)
             #expect(console.complaints.text == "uplinkctl: warning: x.conf:1:1: odd\\u001b\n")
         }
         script.verdict = .refused(errors: ["x.conf:3:7: no such size: 12Q"])

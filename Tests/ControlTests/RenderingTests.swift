@@ -15,17 +15,27 @@ struct RenderingTests {
     @Test func theScreenTellsEverything() throws {
         let expected = """
             uplinkd 0.1.0: running for 12 s
-              Network   wifi for 41 s
-              Queue     1 MiB of 512 MiB (0 %); events: normal 12; room for 9 d
-              Storage   ok; last sync took 1.2 ms
-              Intake    since the start 12,345 accepted, 2 refused, 1 duplicates; now 4 clients
-              Consent   analytics hold
 
-            DESTINATION  STATE      FOR   QUEUED  OLDEST  DELIVERED IN ALL  NEXT TRY
-            collector    reachable  41 s       0  -                 12,345  -
-            backup       no-path    -         12  1 s                    0  in 10 s
-              no-route: no route to 192.0.2.1
-              3 tries without success; no success yet
+            collector: reachable for 41 s
+              Next     what is accepted is sent at once
+              Waiting  nothing
+              Sent     12,345 events, the last 20 s ago
+              Lost     nothing
+
+            backup: no-path
+              Why      this machine has no route to it (no-route): no route to 192.0.2.1
+              Next     it is tried as soon as there is a way; until then nothing is sent
+              Waiting  12 events, the oldest for 1 s
+              Sent     nothing yet
+              Lost     nothing
+
+            This machine
+              Network  wifi for 41 s
+              Queue    1 MiB of 512 MiB (0 %); events: normal 12
+              Room     for 9 d if nothing leaves and events come as in the last day
+              Storage  ok; last sync took 1.2 ms
+              Intake   12,345 events accepted since the start, 2 refused, 1 repeated; 4 clients now
+              Consent  analytics on hold: 0 events wait until: uplinkctl consent set analytics allow
 
             """
         #expect(try screen(.example) == expected)
@@ -41,6 +51,11 @@ struct RenderingTests {
 
             """
         #expect(text.hasSuffix(expected))
+        #expect(text.contains("\ncollector: held; reachable for 41 s\n  Why      it does not accept the token, or who"))
+        #expect(text.contains("\n  Error    answer 401: no\\u001b"))
+        #expect(text.contains("\n  To do    put a token that it accepts into TokenFile=, then: uplinkctl resume coll"))
+        #expect(
+            text.contains("\n  Dead     2 events that it refused for good are kept apart: uplinkctl dead ls --dest"))
         #expect(isHarmless(text))
         let fields = StatusReport.held.json
         #expect(isHarmless(printableJSON(fields).text))
@@ -50,29 +65,44 @@ struct RenderingTests {
     @Test func whyItWaitsIsSaidOnce() throws {
         var report = StatusReport.example
         report.destinations[0].reasonDetail = "the rest is spread after the outage"
+        report.destinations[1].state = "unreachable"
         report.destinations[1].reason = "refused"
         report.destinations[1].reasonDetail = "nobody listens"
         report.destinations[1].lastError = .init(status: nil, detail: "nobody listens", location: nil, at: nil)
         let text = try screen(report)
-        #expect(text.contains("\n  the rest is spread after the outage\n"))
-        #expect(text.contains("\n  refused\n"))
-        #expect(text.contains("\n  last error: nobody listens\n"))
+        #expect(text.contains("\n  Why      the rest is spread after the outage\n"))
+        #expect(text.contains("\n  Why      nothing listens at its address (refused)\n  Error    nobody listens\n"))
+        #expect(text.contains("\n  Next     it is tried again in 10 s; 3 tries without success so far\n"))
     }
 
-    @Test func flagsStandBesideTheStateAndARemovedDestinationIsExplained() throws {
+    @Test func aRemovedDestinationIsExplainedAndLossesAreCounted() throws {
         var report = StatusReport.held
         report.destinations[1].flags = [.removed]
         report.destinations[1].ledger.quarantined = 3
-        report.destinations[1].nextAttemptAt = WallTime(milliseconds: 1_795_849_520_999)
+        report.destinations[1].ledger.evicted = 1_000
         let text = try screen(report)
-        #expect(text.contains("\ncollector    reachable, held  41 s "))
-        #expect(text.contains("\nbackup       removed          -  "))
-        #expect(text.contains("\n  no longer configured: its events, and all new ones, are kept for it and take"))
-        #expect(text.contains("back, or uplinkctl destination forget backup, or destination rename\n"))
+        #expect(text.contains("\nbackup: removed from the configuration\n  Why      its events, and all new ones, are"))
+        #expect(text.contains("\n  To do    put its section back, or: uplinkctl destination forget backup, or:"))
         #expect(text.contains("\n  backup is no longer configured, and 12 events are kept for it: put its"))
-        #expect(text.contains("\n  not delivered: 3 quarantined\n"))
-        #expect(text.contains("  now\n"))
-        #expect(!text.contains("in 0 s"))
+        #expect(text.contains("\n  Lost     1,000 evicted to make room, 3 damaged on disk\n"))
+    }
+
+    @Test func whatIsHeldForConsentIsCountedAndTheWayOutIsNamed() throws {
+        var report = StatusReport.example
+        report.consent = ["ads": "hold", "crash": "deny", "use": "allow"]
+        report.queue.logs["consent-ads"] = QueueReport.Log(events: 7, bytes: 1)
+        report.destinations = [report.destinations[0]]
+        report.destinations[0].reason = "consent"
+        report.destinations[0].ledger.queued = 7
+        report.destinations[0].oldestAge = .seconds(3_600)
+        let text = try screen(report)
+        #expect(text.contains("\n  Why      what waits has no consent to leave (consent)\n"))
+        #expect(text.contains("\n  Waiting  7 events, the oldest for 1 h\n"))
+        #expect(
+            text.contains(
+                "\n  Consent  ads on hold: 7 events wait until: uplinkctl consent set ads allow\n"
+                    + "  Consent  crash denied: its events are refused\n  Consent  use allowed\n"))
+        #expect(!text.contains("Needs a person"))
     }
 
     @Test func aFileThatCannotBeUsedIsNamedAlsoWhileNothingWaits() throws {
@@ -80,8 +110,17 @@ struct RenderingTests {
         report.destinations[0].ledger.queued = 0
         report.destinations[0].fileFault = "/ca\u{1B}.pem cannot be used"
         let text = try screen(report)
+        #expect(text.contains("\n  Why      /ca\\u001b.pem cannot be used\n"))
         #expect(text.hasSuffix("\nNeeds a person:\n  collector: /ca\\u001b.pem cannot be used\n"))
     }
+
+    /// Every reason that a daemon may give, but `none` and those of a version to come.
+    @Test(arguments: [
+        "start", "no-route", "link", "blackhole", "prohibited", "address", "dns", "refused", "timeout", "reset", "tls",
+        "proxy", "portal", "unauthorized", "not-found", "redirect", "refusing", "rejected", "throttled", "operator",
+        "storage", "policy", "consent", "shutdown",
+    ])
+    func everyReasonIsSaidInWords(_ reason: String) { #expect(ReasonWords.meaning(of: reason) != nil) }
 
     @Test func colourOnlyAddsToTheWords() throws {
         let plain = try screen(.held)
@@ -106,8 +145,8 @@ struct RenderingTests {
         report.destinations = []
         report.isClockSynchronised = false
         let text = try screen(report)
-        #expect(text.contains("No destination is configured; events are kept.\n"))
-        #expect(text.contains("  Clock     not synchronised"))
+        #expect(text.contains("\nNo destination is configured: events are kept, and sent nowhere.\n  To do    name a"))
+        #expect(text.contains("  Clock    not synchronised"))
     }
 
     @Test(arguments: ["", "[]", "nonsense", "{", "\u{1B}"])

@@ -122,7 +122,8 @@ def test_every_page_and_document_is_sound(package, tmp_path):
 
 @pytest.mark.parametrize("line, offered", [
     ("", {"status", "send", "verify"}), ("sta", {"status"}), ("send --la", {"--lane"}),
-    ("send --lane ", {"urgent", "normal", "bulk"}), ("send --lane=b", {"bulk"}), ("dead s", {"show"}), ("--json status --ch", {"--check"}), ("flush --ch", set()),
+    ("send --lane ", {"urgent", "normal", "bulk"}), ("send --lane=b", {"bulk"}),
+    ("send --lane = b", {"bulk"}), ("dead s", {"show"}), ("--json status --ch", {"--check"}), ("flush --ch", set()),
     ("pause ", set()), ("destination forget ", set()), ("send ", {"usr"}), ("verify ", {"usr"}),
 ])
 def test_bash_completes(package, tmp_path, line, offered):

@@ -94,6 +94,8 @@ int cl_is_listening_unix(int fd);
 int cl_set_blocking(int fd, int blocking);
 int cl_set_cloexec(int fd);
 int cl_group_id(const char *name, uint32_t *gid);
+// The name of a group, with a zero byte, in `to`, which has room for `capacity`.
+int cl_group_name(uint32_t gid, char *to, size_t capacity);
 
 /* ---- netlink ---- */
 

@@ -10,8 +10,8 @@ struct Key<Section: ConfigurationSection>: Sendable {
     let needsRestart: Bool
     /// Takes a value; an empty one brings the default back.
     let assign: @Sendable (inout Section, String) throws(BadValue) -> Void
-    /// The values in force, as a file would have them, secrets left out.
-    let show: @Sendable (Section) -> String
+    /// The values in force, as a file would have them, secrets left out; none where there is none.
+    let show: @Sendable (Section) -> [String]
     /// True where both sections have the same value.
     let isEqual: @Sendable (Section, Section) -> Bool
 
@@ -26,7 +26,7 @@ struct Key<Section: ConfigurationSection>: Sendable {
                 section[keyPath: path] =
                     try text.isEmpty ? Section.defaults[keyPath: path] : kind.parse(text)
             },
-            show: { kind.show($0[keyPath: path]) },
+            show: { [kind.show($0[keyPath: path])].filter { !$0.isEmpty } },
             isEqual: { $0[keyPath: path] == $1[keyPath: path] })
     }
 
@@ -58,7 +58,7 @@ struct Key<Section: ConfigurationSection>: Sendable {
                 guard section[keyPath: path].count < limit else { throw BadValue("more than \(limit) of them") }
                 section[keyPath: path].append(try kind.parse(text))
             },
-            show: { $0[keyPath: path].map(kind.show).joined(separator: ", ") },
+            show: { $0[keyPath: path].map(kind.show) },
             isEqual: { $0[keyPath: path] == $1[keyPath: path] })
     }
 
@@ -71,7 +71,7 @@ struct Key<Section: ConfigurationSection>: Sendable {
             assign: { section, text throws(BadValue) in
                 section[keyPath: path] = try text.isEmpty ? [] : kind.parse(text)
             },
-            show: { kind.show($0[keyPath: path]) },
+            show: { [kind.show($0[keyPath: path])].filter { !$0.isEmpty } },
             isEqual: { $0[keyPath: path] == $1[keyPath: path] })
     }
 }

@@ -15,6 +15,20 @@ extension OperatorAnswer {
         case .consent(let state, let count):
             writer.member("state", state.rawValue)
             writer.member("purged", count)
+        case .logs(let logs):
+            writer.name("logs")
+            writer.beginObject()
+            for log in logs { log.write(to: &writer) }
+            writer.endObject()
+        case .event(let event):
+            event.writePlace(to: &writer)
+            writer.member("log", event.log)
+            writer.name("destinations")
+            writer.beginArray()
+            for name in event.destinations { writer.string(name) }
+            writer.endArray()
+            writer.name("event")
+            writer.raw(event.event)
         case .letters(let letters, let next, let withEvents):
             writer.name("dead")
             writer.beginArray()
@@ -35,6 +49,33 @@ extension OperatorAnswer {
         }
         writer.endObject()
         return .json(200, writer.bytes)
+    }
+}
+
+extension LogReport {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.name(name)
+        writer.beginObject()
+        writer.member("events", events)
+        writer.member("bytes", bytes)
+        writer.name("oldest")
+        if let oldest {
+            writer.beginObject()
+            oldest.writePlace(to: &writer)
+            writer.endObject()
+        } else {
+            writer.null()
+        }
+        writer.endObject()
+    }
+}
+
+extension EventReport {
+    /// Which it is, and since when it has been there.
+    fileprivate func writePlace(to writer: inout JSONWriter) {
+        writer.member("id", id)
+        writer.member("accepted_at", acceptedAt.map { $0.rfc3339.text })
+        writer.member("age_s", Double(age.milliseconds) / 1_000)
     }
 }
 

@@ -12,6 +12,10 @@ package enum OperatorOrder: Sendable, Equatable {
     case forget(destination: String)
     /// What is kept for such a destination is for another that is to be.
     case rename(destination: String, to: String)
+    /// What each log holds.
+    case logs
+    /// One event that is kept.
+    case event(id: String)
     /// Some dead letters, those behind `after` or those of that event.
     case letters(destination: String?, id: String?, after: String?)
     /// Send dead letters again.
@@ -78,9 +82,52 @@ package struct DeadLetterReport: Sendable, Equatable {
     }
 }
 
+/// One log as operators see it.
+package struct LogReport: Sendable, Equatable {
+    package let name: String
+    /// Events that some destination still has to get.
+    package let events: UInt64
+    /// Bytes on disk.
+    package let bytes: UInt64
+    /// The oldest of these events, without its bytes; nil where there is none, or it cannot be read.
+    package let oldest: EventReport?
+
+    package init(name: String, events: UInt64, bytes: UInt64, oldest: EventReport?) {
+        self.name = name
+        self.events = events
+        self.bytes = bytes
+        self.oldest = oldest
+    }
+}
+
+/// A kept event as operators see it.
+package struct EventReport: Sendable, Equatable {
+    package let id: String
+    package let log: String
+    /// Nil where the clock was not synchronised.
+    package let acceptedAt: WallTime?
+    package let age: Duration
+    /// Those that still have to get it.
+    package let destinations: [String]
+    package let event: [UInt8]
+
+    package init(
+        id: String, log: String, acceptedAt: WallTime?, age: Duration, destinations: [String], event: [UInt8]
+    ) {
+        self.id = id
+        self.log = log
+        self.acceptedAt = acceptedAt
+        self.age = age
+        self.destinations = destinations
+        self.event = event
+    }
+}
+
 /// What came of an order.
 package enum OperatorAnswer: Sendable, Equatable {
     case done
+    case logs([LogReport])
+    case event(EventReport)
     /// It concerned so many events.
     case count(UInt64)
     /// So many events that some destination still had are gone from the disk.

@@ -29,6 +29,13 @@ extension Candidates {
         return StatusDocument(answer.body)?.consent.map(\.category) ?? []
     }
 
+    /// The oldest event of each lane.
+    static let oldestEvents = asked { daemon throws(ClientError) in
+        let answer = try daemon.exchange(method: "GET", target: "/v1/queue", within: Completion.timeLimit)
+        let logs = (try? JSONValue(parsing: answer.body))?["logs"]?.members ?? []
+        return logs.compactMap { $0.value["oldest"]?["id"]?.string }
+    }
+
     private static func names(
         from daemon: inout DaemonConnection, areRemoved: Bool
     ) throws(ClientError) -> [String] {

@@ -5,8 +5,9 @@ extension Command {
     /// All commands, in the order of help.
     static var all: [Command] {
         [
-            status, monitor, probe, send, flush, pause, resume, deadList, deadShow, deadRetry, deadDrop,
-            destinationForget, destinationRename, consentShow, consentSet, purge, verify, export, reload, collector,
+            status, monitor, probe, send, queueList, queuePeek, flush, pause, resume, deadList, deadShow, deadRetry,
+            deadDrop, destinationForget, destinationRename, consentShow, consentSet, purge, verify, export, configCheck,
+            configShow, reload, collector,
         ]
     }
 
@@ -23,8 +24,9 @@ extension Console {
     }
 
     /// Tells why there was no answer, and how to end.
-    func complain(_ error: ClientError) -> ExitStatus {
+    func complain(_ error: ClientError, of socket: DaemonSocket = .control) -> ExitStatus {
         complain(error.message)
+        if case .notAllowed(let path) = error { explain(SocketAdvice(path, socket).text) }
         return error.exitStatus
     }
 

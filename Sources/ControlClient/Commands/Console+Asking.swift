@@ -18,7 +18,7 @@ extension Console {
                 return complain(answer, of: .control)
             }
             if let sentence, !invocation.has("--json") {
-                write(line: sentence(value).printable)
+                write(line: sentence(value))
             } else {
                 write(json: answer.body)
             }

@@ -24,11 +24,15 @@ extension Command {
         withQueue(invocation, console) { inspection throws(QueueError) in
             let export = try Export(inspection, everything: invocation.has("--all"))
             var events = 0
+            let progress = Progress(console, "events")
+            let isShown = !console.isTerminal
             while console.outputFailure == nil, let chunk = try export.next() {
                 events += chunk.records.count
                 let lines = lines(of: chunk)
                 console.write(console.isTerminal ? printableJSON(lines) : lines)
+                if isShown { progress.show(Int64(events), of: Int64(events) + Int64(clamping: export.remaining)) }
             }
+            progress.clear()
             console.write(json: summary(of: export, events: events, inspection))
             return export.unreadable == 0 && export.damages.isEmpty ? .success : .failed
         }

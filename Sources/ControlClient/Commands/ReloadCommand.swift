@@ -7,6 +7,8 @@ extension Command {
         details: """
             Has the daemon read its configuration again and waits for the verdict. With an
             error in it the old configuration stays in force and the exit status is 1.
+            Otherwise it prints each setting that changed, with its old and its new value,
+            and says which of them wait for a restart.
             """
     ) { invocation, console in
         let answer: Answer
@@ -25,10 +27,11 @@ extension Command {
         }
         for warning in texts("warnings") { console.complain("warning: \(warning)") }
         guard !invocation.has("--json") else { return .success }
-        let changed = texts("changed").joined(separator: ", ").printable
-        console.write(line: changed.isEmpty ? "nothing changed" : "changed: \(changed)")
-        let waiting = texts("needs_restart").joined(separator: ", ").printable
-        if !waiting.isEmpty { console.write(line: "needs a restart: \(waiting)") }
+        let lines = (texts("changed") + texts("needs_restart")).map { "changed: \($0)" }
+        for line in lines.isEmpty ? ["nothing changed"] : lines { console.write(line: line.printable) }
+        if !texts("needs_restart").isEmpty {
+            console.write(line: "what needs a restart is in force after 'systemctl restart uplinkd'")
+        }
         return .success
     }
 }

@@ -92,7 +92,7 @@ extension Command {
                         return refusal(answer, of: piece, from: name, invocation, console)
                     }
                 } catch {
-                    return console.complain(error)
+                    return console.complain(error, of: .events)
                 }
             }
             return nil

@@ -23,7 +23,7 @@ extension Command {
                 isReady = ready?.status != 503
             }
         } catch {
-            console.complain(error.message)
+            _ = console.complain(error)
             return error.exitStatusOfStatus
         }
         guard answer.status == 200 else { return console.complain(answer, of: .control) }

@@ -15,7 +15,9 @@ extension Command {
             """
     ) { invocation, console in
         withQueue(invocation, console) { inspection throws(QueueError) in
-            let verification = try inspection.verify()
+            let progress = Progress(console, "segments read")
+            let verification = try inspection.verify { progress.show(Int64($0), of: Int64($1)) }
+            progress.clear()
             let report = VerificationReport(inspection.directory, verification)
             if invocation.has("--json") {
                 console.write(json: report.json)
@@ -29,7 +31,7 @@ extension Command {
     /// The directory of the daemon that runs, or else the configured one, or else the default; and who says so.
     private static func usualDirectory(_ invocation: Invocation, _ console: Console) -> (path: String, source: String) {
         if let path = runningDirectory(DaemonSocket.control.path(invocation, console)) { return (path, "the daemon's") }
-        let file = console.environment("UPLINKD_CONFIG") ?? "/etc/uplinkd/uplinkd.conf"
+        let file = console.environment("UPLINKD_CONFIG") ?? Configuration.usualPath
         if let found = Configuration.load(path: file).configuration {
             return (found.queue.directory, "as \(file) says")
         }

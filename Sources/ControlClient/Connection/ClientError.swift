@@ -41,7 +41,7 @@ enum ClientError: Error, Equatable, Sendable {
     var message: String {
         switch self {
         case .notListening(let path): "uplinkd does not listen at \(path); 'systemctl status uplinkd' says more"
-        case .notAllowed(let path): "not allowed to talk to \(path); are you in the group that owns it?"
+        case .notAllowed(let path): "not allowed to talk to \(path)"
         case .busy(let path): "\(path) has too many clients; try again later"
         case .timedOut(let path): "no answer from \(path) in time; what was sent may have been taken"
         case .closed(let path): "\(path) closed the connection without an answer; what was sent may have been taken"

@@ -37,7 +37,7 @@ struct StatusAssembly {
                 accepted: statistics.accepted, refused: statistics.refused, duplicates: statistics.duplicates,
                 connections: statistics.connections),
             destinations: destinations + Self.removed(thread.snapshot, clock),
-            queue: Self.queue(thread), storage: storage, consent: Self.consent(thread))
+            queue: Self.queue(thread, at: now), storage: storage, consent: Self.consent(thread))
         let lost = thread.coordinator.admission.consent.lost.sorted().joined(separator: ", ")
         if !lost.isEmpty { report.consentDetail = "what was set could not be read: on hold until set anew: \(lost)" }
         report.longestTurn = max(thread.longestStall, thread.loop.longestTurn)
@@ -76,7 +76,8 @@ struct StatusAssembly {
             DestinationReport.Failure(
                 status: error.status, detail: error.detail, location: error.location, at: clock.time(of: error.at))
         }
-        report.nextAttemptAt = (status.nextAttempt ?? unit.reachability.deadline).map(clock.time)
+        let next = status.isPaused ? unit.delivery.pausedUntil : status.nextAttempt ?? unit.reachability.deadline
+        report.nextAttemptAt = next.map(clock.time)
         report.attempts = UInt64(status.attempts)
         let checks = unit.reachability.statistics.checks
         let results = ReachabilityStatistics.CheckResult.allCases.map { ($0.rawValue, checks[$0] ?? 0) }
@@ -110,12 +111,14 @@ struct StatusAssembly {
         return sum
     }
 
-    private static func queue(_ thread: LoopThread) -> QueueReport {
+    private static func queue(_ thread: LoopThread, at now: Instant) -> QueueReport {
         let snapshot = thread.snapshot
         let logs = snapshot.logs.map { ($0.name.text, QueueReport.Log(events: $0.events, bytes: $0.bytes)) }
+        let room = thread.roomEstimate.room(
+            written: snapshot.writtenBytes, bytes: snapshot.bytes, of: snapshot.limit, at: now)
         return QueueReport(
             directory: thread.queueDirectory, bytes: snapshot.bytes, limitBytes: snapshot.limit,
-            logs: Dictionary(uniqueKeysWithValues: logs), room: nil)
+            logs: Dictionary(uniqueKeysWithValues: logs), room: room)
     }
 
     private static func consent(_ thread: LoopThread) -> [String: String] {

@@ -12,6 +12,12 @@ extension DiskThread {
         do throws(QueueError) {
             snapshotIsDue = true
             switch order {
+            case .logs: return .logs(logs())
+            case .event(let id):
+                let event = try EventID(text: Array(id.utf8)).flatMap { id throws(QueueError) in
+                    try queue.event(id, at: age)
+                }
+                return event.map { .event(EventReport($0)) } ?? .unknown("no event of that id is kept in the queue")
             case .letters(let destination?, _, _) where !queue.knows(destination: destination):
                 return .unknown(destination: destination)
             case .letters(let destination, let id, let after): return try letters(destination, id, after)
@@ -48,6 +54,15 @@ extension DiskThread {
             return .consent(word, purged: try queue.purge(log: .consent(category)))
         } catch {
             return .unpurged("\(error)")
+        }
+    }
+
+    private func logs() -> [LogReport] {
+        let oldest = queue.oldestEvents(at: age)
+        return queue.snapshot.logs.map { log in
+            LogReport(
+                name: log.name.text, events: log.events, bytes: log.bytes,
+                oldest: oldest[log.name].map { EventReport($0) })
         }
     }
 
@@ -127,6 +142,14 @@ extension DiskThread {
         let events = ids.compactMap { EventID(text: Array($0.utf8)) }
         let names = try queue.deadLetters(ofEvents: Set(events), destination: selection.destination)
         return (names, ids.isEmpty || !names.isEmpty)
+    }
+}
+
+extension EventReport {
+    fileprivate init(_ event: KeptEvent) {
+        self.init(
+            id: event.id.text.text, log: event.log.text, acceptedAt: event.acceptedAt, age: event.age,
+            destinations: event.destinations, event: event.bytes)
     }
 }
 

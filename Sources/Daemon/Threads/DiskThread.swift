@@ -200,7 +200,7 @@ final class DiskThread {
         if !moves.isEmpty { replies.post(.moved(moves)) }
     }
 
-    private var age: UInt64 { ageClock.milliseconds(at: Clock.now) }
+    var age: UInt64 { ageClock.milliseconds(at: Clock.now) }
 
     private func oldestAges() -> [String: Duration] {
         let age = age

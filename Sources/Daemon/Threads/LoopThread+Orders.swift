@@ -40,7 +40,7 @@ extension LoopThread {
             done(.done)
         case .probe(let name): probe(name, done)
         // Only the disk's thread knows what is kept now, and for whom.
-        case .forget, .rename, .letters, .retry, .drop: _ = post(order, done)
+        case .forget, .rename, .logs, .event, .letters, .retry, .drop: _ = post(order, done)
         case .consent, .purge, .purgeEvent: carryOut(consent: order, done)
         }
     }

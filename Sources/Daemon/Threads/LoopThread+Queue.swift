@@ -11,6 +11,7 @@ extension LoopThread {
     func took(_ newSnapshot: QueueSnapshot) {
         let old = snapshot
         snapshot = newSnapshot
+        roomEstimate.take(written: newSnapshot.writtenBytes, at: loop.now)
         if let notice = fillLevel.take(newSnapshot) { log.log(notice) }
         tellOfLosses()
         if newSnapshot.cursorsFailing != old.cursorsFailing {

@@ -67,6 +67,7 @@ final class LoopThread {
     var upcoming: LoadedSettings?
     var fillLevel = FillLevel()
     var lossWatch: LossWatch
+    var roomEstimate: RoomEstimate
     var lossTimer: TimerToken?
     var storageFailedSince: Instant?
 
@@ -102,6 +103,7 @@ final class LoopThread {
         snapshot = parts.snapshot
         lossWatch = LossWatch(parts.snapshot)
         began = loop.now
+        roomEstimate = RoomEstimate(at: began)
         let admission = Admission(context: .init(connectionType: .unknown, closed: []))
         admission.consent = Consent(
             kept: parts.consent, settings: ConsentSettings(parts.settings), used: parts.snapshot.categories)

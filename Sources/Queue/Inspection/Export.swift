@@ -76,6 +76,14 @@ package final class Export {
         return nextLetter()
     }
 
+    /// Events of the logs that are still to come, as far as is known without reading them.
+    package var remaining: UInt64 {
+        look.queue.logsInOrder.filter { logs.contains($0.name) }.reduce(0) { sum, log in
+            let next = log.name == logs.first ? start(of: log) : look.lows[log.name] ?? log.oldest
+            return sum + (log.last + 1 > next ? log.last + 1 - next : 0)
+        }
+    }
+
     /// Where to go on: a cursor may have passed events, and a daemon dropped their segments, since the last read.
     private func start(of log: LogState) -> UInt64 { max(nextSequence, look.lows[log.name] ?? log.oldest) }
 

@@ -6,18 +6,24 @@ extension Inspection {
     ///
     /// Beside a daemon at work it is what was there at some moment between start and end.
     ///
+    /// `progress` is told of how many of all segments have been read.
+    ///
     /// - Throws: `failed` or `forbidden` where a file or folder cannot be opened.
-    package func verify() throws(QueueError) -> Verification {
+    package func verify(_ progress: (Int, Int) -> Void = { _, _ in }) throws(QueueError) -> Verification {
         let listing = try Listing(self)
-        let found = try verify(listing)
+        let found = try verify(listing, progress)
         guard found.logs.contains(where: { !$0.missing.isEmpty }) else { return found }
         // A file may have come and gone unseen, or was not told of while others came.
         let again = try Listing(self)
-        return again.isStill(listing) ? found : try verify(again, after: found)
+        return again.isStill(listing) ? found : try verify(again, progress, after: found)
     }
 
     /// What is missing counts where an `earlier` look, if there was one, has missed it, too.
-    private func verify(_ listing: Listing, after earlier: Verification? = nil) throws(QueueError) -> Verification {
+    private func verify(
+        _ listing: Listing, _ progress: (Int, Int) -> Void, after earlier: Verification? = nil
+    ) throws(QueueError) -> Verification {
+        let total = listing.logs.reduce(0) { $0 + listing.segments(of: $1).count }
+        var done = 0
         let cursors = listing.cursors
         var result = Verification()
         result.damages = formatDamages + cursors.damages
@@ -26,7 +32,11 @@ extension Inspection {
             let segments = listing.segments(of: name)
             let slots = cursors.slots.filter { $0.log == name }
             var scan = LogVerification(name, segments: segments)
-            for index in segments.indices { scan.add(try read(segments[index], of: name), at: index) }
+            for index in segments.indices {
+                scan.add(try read(segments[index], of: name), at: index)
+                done += 1
+                progress(done, total)
+            }
             let suspects = earlier.map { $0.logs.first { $0.name == name }?.missing ?? RangeSet() }
             result.logs.append(scan.finish(slots, suspects: suspects))
             result.cursors += slots.map { Verification.Cursor($0, last: scan.last) }

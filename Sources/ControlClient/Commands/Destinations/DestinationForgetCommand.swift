@@ -16,7 +16,7 @@ extension Command {
         }
         let target = "/v1/destinations/\(name.percentEncoded)/forget"
         return console.ask("POST", target, within: orderTimeLimit, for: invocation) { answer in
-            "\(name) is forgotten; events given up: \(Quantity.count(answer["count"]?.integer ?? 0))"
+            "\(name.printable) is forgotten; events given up: \(Quantity.count(answer["count"]?.integer ?? 0))"
         }
     }
 }

@@ -17,7 +17,7 @@ extension Command {
         json.endObject()
         let target = "/v1/destinations/\(invocation.operands[0].percentEncoded)/rename"
         return console.ask("POST", target, body: json.bytes, within: orderTimeLimit, for: invocation) { _ in
-            "\(invocation.operands[0]) is \(invocation.operands[1]) now"
+            "\(invocation.operands[0]) is \(invocation.operands[1]) now".printable
         }
     }
 }

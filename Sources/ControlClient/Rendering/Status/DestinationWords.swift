@@ -1,0 +1,117 @@
+internal import Bytes
+internal import Time
+
+/// What a person is told of a destination: its state, why, what happens next and when, what waits, what was lost.
+struct DestinationWords {
+    private let one: StatusDocument.Destination
+    private let now: WallTime
+
+    /// Words as of `now`, which the ages are counted to.
+    init(_ one: StatusDocument.Destination, now: WallTime) {
+        self.one = one
+        self.now = now
+    }
+
+    /// `reachable for 41 s`, `held; no-path for 2 h`.
+    var state: String {
+        if one.flags.contains("removed") { return "removed from the configuration" }
+        let reachability = one.state + (age(one.since).map { " for \($0)" } ?? "")
+        return (one.flags + [reachability]).joined(separator: "; ")
+    }
+
+    /// Each with what it is about.
+    var rows: [(String, String)] {
+        let rows = [
+            ("Why", why), ("Error", error), ("To do", cure), ("Next", next), ("Waiting", waiting), ("Sent", sent),
+            ("Dead", dead), ("Lost", lost),
+        ]
+        return rows.compactMap { title, text in text.map { (title, $0) } }
+    }
+
+    private var isHeld: Bool { one.flags.contains("held") }
+    private var isPaused: Bool { one.flags.contains("paused") }
+    private var queued: Int64 { one.ledger["queued"] ?? 0 }
+
+    private var why: String? {
+        if one.flags.contains("removed") { return "its events, and all new ones, are kept for it and take room" }
+        if let fault = one.fileFault { return fault }
+        let meaning = ReasonWords.meaning(of: one.reason).map { "\($0) (\(one.reason))" }
+        let plain = meaning ?? (one.reason == "none" ? nil : one.reason)
+        // What the error says need not be said twice.
+        let detail = one.reasonDetail.flatMap { Array((error ?? "").utf8).holds($0.utf8) ? nil : $0 }
+        let parts = [plain, detail].compactMap { $0 }
+        return parts.isEmpty ? nil : parts.joined(separator: ": ")
+    }
+
+    /// The last error, while it matters.
+    private var error: String? {
+        guard one.attempts > 0 || !one.flags.isEmpty, let last = one.lastError else { return nil }
+        return last + (age(one.lastErrorAt).map { ", \($0) ago" } ?? "")
+    }
+
+    private var cure: String? {
+        if one.flags.contains("removed") {
+            return "put its section back, or: uplinkctl destination forget \(one.name), or: destination rename"
+        }
+        if one.fileFault != nil { return "correct the file, then: systemctl reload uplinkd" }
+        if isHeld { return ReasonWords.cure(of: one.reason, one.name) }
+        return one.state == "portal" ? "log in to the network, if it is one that asks for it" : nil
+    }
+
+    private var next: String? {
+        if one.flags.contains("removed") { return nil }
+        if isPaused { return "nothing is sent until: uplinkctl resume \(one.name)" + pauseEnd }
+        if one.state == "no-path" { return "it is tried as soon as there is a way; until then nothing is sent" }
+        if let time = one.nextAttemptAt {
+            let wait = now.duration(to: time)
+            let tries = "\(Quantity.count(one.attempts)) \(one.attempts == 1 ? "try" : "tries") without success so far"
+            return "it is tried again \(wait < .seconds(1) ? "now" : "in " + Quantity.duration(wait))"
+                + (one.attempts > 0 ? "; \(tries)" : "")
+        }
+        guard one.state == "reachable" else { return nil }
+        return queued > 0 ? "what waits is being sent, the oldest first" : "what is accepted is sent at once"
+    }
+
+    private var pauseEnd: String {
+        guard let time = one.nextAttemptAt, time.milliseconds > now.milliseconds else { return "" }
+        return ", or for \(Quantity.duration(now.duration(to: time)))"
+    }
+
+    private var waiting: String {
+        guard queued > 0 else { return "nothing" }
+        return events(queued) + (one.oldestAge.map { ", the oldest for \(Quantity.duration($0))" } ?? "")
+    }
+
+    private var sent: String {
+        let delivered = one.ledger["delivered"] ?? 0
+        guard delivered > 0 else { return "nothing yet" }
+        return events(delivered) + (age(one.lastSuccess).map { ", the last \($0) ago" } ?? "")
+    }
+
+    private var dead: String? {
+        guard let count = one.ledger["dead"], count > 0 else { return nil }
+        let letters = count == 1 ? "event that it refused for good is" : "events that it refused for good are"
+        return "\(Quantity.count(count)) \(letters) kept apart: uplinkctl dead ls --destination \(one.name)"
+    }
+
+    private var lost: String {
+        let kinds = [
+            ("expired", "expired"), ("evicted", "evicted to make room"), ("purged", "purged by an operator"),
+            ("quarantined", "damaged on disk"),
+        ]
+        let losses = kinds.compactMap { name, words -> String? in
+            guard let count = one.ledger[name], count > 0 else { return nil }
+            return "\(Quantity.count(count)) \(words)"
+        }
+        return losses.isEmpty ? "nothing" : losses.joined(separator: ", ")
+    }
+
+    private func events(_ count: Int64) -> String { "\(Quantity.count(count)) \(count == 1 ? "event" : "events")" }
+
+    private func age(_ time: WallTime?) -> String? { time.map { Quantity.duration($0.duration(to: now)) } }
+}
+
+extension WallTime {
+    /// The time from this one to a later one.
+    func duration(to later: WallTime) -> Duration { .milliseconds(later.milliseconds - milliseconds) }
+}
