@@ -9,7 +9,7 @@ final class Transfer {
     static let responseLimit = 65_536
     /// So many bytes may come over the wire for one response, framing and TLS included.
     static let wireLimit: UInt64 = 1_048_576
-    /// So many bytes may come over TLS in one call of libcurl: of HTTP/2 it reads without end while none is for its request.
+    /// So many bytes may come over TLS in one call of libcurl: of HTTP/2 it reads on while nothing is for its request.
     static let callLimit = 262_144
     /// So many bytes of the response's body are kept.
     static let keptCount = 2_048

@@ -111,7 +111,7 @@ struct TLSTests {
         #expect(failure?.reason == .tls, "\(String(describing: failure))")
     }
 
-    /// Settings, pings and unknown frames, as many as a record holds, or one in each: libcurl would read on as they come.
+    /// Settings, pings and unknown frames, as many as a record holds, or one in each: libcurl would read on and on.
     @Test(.serialized, arguments: [UInt8(4), 6, 0xBB], [1, 900])
     func framesForNobodyEndTheRequestAndHoldUpNothing(kind: UInt8, each: Int) throws {
         let rig = try Rig()

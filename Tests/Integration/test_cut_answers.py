@@ -11,8 +11,8 @@ OPTIONS = "RetryMin=10ms\nRetryMax=10ms\nFlushSpread=0\nTimeout=5s\nCompression=
 ENDS = b"Connection: close\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n" + ENDS + b"5\r\nhello\r\n0\r\n"
 TRAILER = b"X-End: yes\r\n"
-# Each with how many of its bytes make it whole, none where all do. Where its end is that of the connection its head does,
-# and behind the last chunk libcurl does without the very last line feed.
+# Each with how many of its bytes make it whole; none: all. Where its end is that of the connection its head does, and
+# behind the last chunk libcurl does without the very last line feed.
 FORMS = {
     "a length": (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n" + ENDS + b"hello", None),
     "chunks": (CHUNKED + b"\r\n", len(CHUNKED) + 1),

@@ -5,7 +5,7 @@ internal import Time
 enum RetryAfter {
     /// The longest wait that an answer can ask for.
     static let maximum = Duration.seconds(3_600)
-    /// The longest that it becomes at random; a tenth more, so that who was asked for an hour comes back at his own time.
+    /// The longest that it becomes at random: a tenth more, so that not all come back at once that were asked for it.
     static let longest = maximum * 11 / 10
 
     /// Between what and what a wait that was asked for is kept, at random: up to twice as long, within `longest`.
