@@ -22,6 +22,9 @@ extension StatusDocument.Destination {
         if reason == "policy" {
             return "is sent only what NetworkTypes= lets leave" + (reasonDetail.map { ": \($0)" } ?? "")
         }
+        if reason == "consent" {
+            return "is sent what consent allows" + (reasonDetail.map { "; \($0)" } ?? "")
+        }
         return "is tried now"
     }
 }
