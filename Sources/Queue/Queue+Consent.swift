@@ -33,9 +33,10 @@ extension Queue {
     }
 
     private func write(consent states: [String: ConsentState]) throws(QueueError) {
+        try storage.unlinkIfThere(ConsentRecord.newPath)
         try attempt(.write, ConsentRecord.newPath) { () throws(Errno) in
             let bytes = ConsentRecord.encode(states, seal: identity.seal)
-            let file = try storage.open(ConsentRecord.newPath, .create)
+            let file = try storage.open(ConsentRecord.newPath, .createNew)
             try file.write(bytes, in: 0..<bytes.count, at: 0)
             try file.synchroniseData()
             if !unreadConsent.isEmpty { try setAside(unreadConsent) }

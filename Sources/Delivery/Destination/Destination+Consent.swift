@@ -9,28 +9,30 @@ extension Destination {
         guard !changed.isEmpty else { return }
         withheld = logs
         for index in backlogs.indices where changed.contains(backlogs[index].log) { backlogs[index].mark(.consent) }
-        dropBatches(&effects) { changed.contains($0.log) }
+        // One that is being set apart was answered, and is sent no more.
+        for place in places.indices where places[place].burial == nil {
+            drop(place, &effects) { changed.contains($0.log) }
+        }
+        reform()
         letters.changed()
         effects.append(.gatesChanged)
     }
 
     /// Gives up whatever may hold an event that is being purged; what else it holds is formed anew.
     mutating func letGo(of sequence: UInt64, _ effects: inout [DeliveryEffect]) {
-        dropBatches(&effects) { $0.sequences.contains(sequence) }
+        for place in places.indices { drop(place, &effects) { $0.sequences.contains(sequence) } }
+        reform()
         letters.changed()
     }
 
-    /// Has the events of batches cut anew, whatever is in hand; one that is being set apart is read as dead then.
-    private mutating func dropBatches(_ effects: inout [DeliveryEffect], where isMeant: (Batch) -> Bool) {
-        for place in places.indices {
-            guard [places[place].batch, places[place].aside?.batch].contains(where: { $0.map(isMeant) ?? false })
-            else { continue }
-            if let request = places[place].request { cancel(request, &effects) }
-            places[place].burial = nil
-            setBack(place)
-            if places[place].batch.map(isMeant) ?? false { places[place].batch = nil }
-        }
-        reform()
+    /// Has the events of a place's batches cut anew, whatever is in hand, if one is meant.
+    private mutating func drop(_ place: Int, _ effects: inout [DeliveryEffect], where isMeant: (Batch) -> Bool) {
+        guard [places[place].batch, places[place].aside?.batch].contains(where: { $0.map(isMeant) ?? false })
+        else { return }
+        if let request = places[place].request { cancel(request, &effects) }
+        places[place].burial = nil
+        setBack(place)
+        if places[place].batch.map(isMeant) ?? false { places[place].batch = nil }
     }
 
     /// The categories' logs of which something waits for consent, in order.

@@ -3,8 +3,10 @@ internal import Queue
 
 /// The model on its own disk, as `QueueScenario` drives it.
 final class ModelSubject: QueueUnderTest {
+    let consent: UInt8? = 0
     static let traits = QueueTraits(
-        mostResent: ModelQueue.window + 2 * 8, namesDamage: false, trustsStarts: false)
+        mostResent: ModelQueue.window + 2 * 8, namesDamage: false, trustsStarts: false,
+        keepsConsent: false)
 
     private let disk: ModelDisk
     private let variant: Variant?
@@ -101,6 +103,8 @@ final class ModelSubject: QueueUnderTest {
             return true
         } ?? false
     }
+
+    func keep(consent state: UInt8) -> Bool { false }
 
     func squeeze(_ log: Int) -> Set<Int> {
         _ = attempt { () throws(DiskError) in try queue.evict(log) }

@@ -7,7 +7,7 @@ internal import Time
 
 /// The real queue on the simulated disk.
 final class RealQueue: QueueUnderTest {
-    static let traits = QueueTraits(mostResent: nil, namesDamage: true, trustsStarts: true)
+    static let traits = QueueTraits(mostResent: nil, namesDamage: true, trustsStarts: true, keepsConsent: true)
     static let logNames: [LogName] = [.urgent, .normal, .consent("ads")]
     static let destinationNames = ["first", "second", "third"]
     /// Failed reads after which bytes count as damaged; one more try tells.
@@ -183,6 +183,19 @@ final class RealQueue: QueueUnderTest {
 
     func purge(_ log: Int) -> Bool {
         attempt { () throws(QueueError) in _ = try queue.purge(log: Self.logNames[log]) }
+    }
+
+    func keep(consent state: UInt8) -> Bool {
+        guard case .consent(let category)? = Self.logNames.last, let state = ConsentState(rawValue: state) else {
+            return false
+        }
+        return attempt { () throws(QueueError) in try queue.keep(consent: [category: state]) }
+    }
+
+    var consent: UInt8? {
+        guard case .consent(let category)? = Self.logNames.last, case .whole(let states) = queue.recovery.consent
+        else { return nil }
+        return states[category]?.rawValue ?? 0
     }
 
     /// True where a call came to its end and did not fail.

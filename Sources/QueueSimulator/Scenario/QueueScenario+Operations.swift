@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Gates
 internal import Queue
 
 /// What happens in the life of a queue.
@@ -6,6 +7,8 @@ enum Operation: CaseIterable {
     case commit, send, acknowledge, catchUp, loseAnswer, loseRequest, lateAnswer, refuse, synchronise, purge, purgeLog,
         squeeze
     case housekeep, fault, wait, use, stop, kill, powerCut
+    /// Drawn apart (`QueueScenario.consentRandom`).
+    case consent
 
     /// How often it comes, relative to the others.
     private var weight: Int {
@@ -17,6 +20,7 @@ enum Operation: CaseIterable {
         case .synchronise, .refuse, .lateAnswer, .fault: 4
         case .loseAnswer, .loseRequest, .squeeze, .wait: 3
         case .catchUp: 4
+        case .consent: 0
         case .purgeLog, .use, .stop, .kill, .powerCut: 1
         }
     }
@@ -40,6 +44,7 @@ extension QueueScenario {
         case .synchronise: synchroniseCursors()
         case .purge: try purge()
         case .purgeLog: try purgeLog()
+        case .consent: try changeConsent()
         case .squeeze: try squeeze()
         case .housekeep: queue.housekeep(slices: Int.random(in: 1...6, using: &random), at: now)
         case .fault: inject()
@@ -56,7 +61,9 @@ extension QueueScenario {
 
     func commit(to logs: [Int]) throws(Truth.Violation) {
         var batches: [(log: Int, posts: [Post])] = []
-        for log in logs {
+        // What is denied is refused at the door.
+        let isDenied = truth.consents.contains(ConsentState.deny.rawValue)
+        for log in logs where !isDenied || log < QueueShape.logs - 1 {
             let posts = (0..<Int.random(in: 1...4, using: &random)).map { _ in
                 nextToken += 1
                 let deadline = chance(10) ? now + Int.random(in: 1...4, using: &random) : nil
@@ -201,6 +208,35 @@ extension QueueScenario {
         guard queue.purge(range, of: log, epochs: epochs), !queue.hasCrashed else { return }
         truth.purged.formUnion(places)
         tally.purged += places.count
+    }
+
+    /// Holds, allows, or denies, which purges; what was denied and is allowed again starts clean.
+    private func changeConsent() throws(Truth.Violation) {
+        let state = ConsentState.allCases[Int(consentRandom.next() % 3)]
+        guard keep(consent: state), state == .deny else { return }
+        try purgeLog()
+        if !queue.hasCrashed { _ = keep(consent: .allow) }
+    }
+
+    /// True once the state is durable; of one that failed, a crash may bring the old or the new.
+    private func keep(consent state: ConsentState) -> Bool {
+        truth.consents.insert(state.rawValue)
+        note("  \(state)")
+        guard queue.keep(consent: state.rawValue), !queue.hasCrashed else { return false }
+        truth.consents = [state.rawValue]
+        return true
+    }
+
+    /// What a start finds is what was kept; what it finds denied it purges, whatever a crash has left of that.
+    func takeUpConsent() throws(Truth.Violation) {
+        guard let found = queue.consent else {
+            let mayBeLost = plan.faults.contains { $0.damages || $0 == .failingReads }
+            return try truth.require(mayBeLost, .lost, "the state of consent is lost")
+        }
+        try truth.require(
+            truth.consents.contains(found), .lost, "consent is \(found) and was to be of \(truth.consents)")
+        truth.consents = [found]
+        if found == ConsentState.deny.rawValue { try purgeLog() }
     }
 
     private func purgeLog() throws(Truth.Violation) {

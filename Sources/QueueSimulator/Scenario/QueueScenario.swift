@@ -13,6 +13,8 @@ final class QueueScenario<Subject: QueueUnderTest> {
     var random: SplitMix64
     /// How it ends, apart so that the same things are done whatever the crash.
     var crashRandom: SplitMix64
+    /// When consent changes and to what, apart so that all else stays as it is.
+    var consentRandom: SplitMix64
     var now = 1
     var nextToken = 0
     var inFlight: [Request] = []
@@ -60,6 +62,7 @@ final class QueueScenario<Subject: QueueUnderTest> {
         wheel = seed % 3 == 2 ? Operation.wheel : Operation.wheelWithoutCatchingUp
         random = SplitMix64(seed: seed)
         crashRandom = SplitMix64(seed: seed ^ 0xC7A5)
+        consentRandom = SplitMix64(seed: seed ^ 0xC05E)
         queue = Subject(seed: seed ^ 0xD15C, plan: plan)
         truth = Truth(traits: Subject.traits, logs: QueueShape.logs)
         startFailure = queue.start(seed: random.next(), destinations: used, crashingAfter: nil)
@@ -73,6 +76,7 @@ final class QueueScenario<Subject: QueueUnderTest> {
                 queue.crash(afterSteps: Int.random(in: 0..<14, using: &random))
             }
             try perform(wheel[Int.random(in: 0..<wheel.count, using: &random)])
+            if Subject.traits.keepsConsent, consentRandom.next() % 20 == 0 { try perform(.consent) }
         }
         while tally.crashes < Self.leastCrashes { try perform(chance(50) ? .powerCut : .commit) }
         try finish()
@@ -140,6 +144,7 @@ final class QueueScenario<Subject: QueueUnderTest> {
         for (log, range) in queue.takeNamed() { truth.named[log].append(range) }
         try truth.restart(queue, after: worst, now: now)
         repeatPosts()
+        try takeUpConsent()
     }
 
     private var cursors: String {

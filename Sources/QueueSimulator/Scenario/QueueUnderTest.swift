@@ -32,6 +32,10 @@ protocol QueueUnderTest: AnyObject {
     func purge(_ sequences: ClosedRange<Int>, of log: Int, epochs: [UInt64]) -> Bool
     /// How many were purged, as a receipt.
     func purge(_ log: Int) -> Bool
+    /// Keeps the state of the last log's category, a raw value of `ConsentState`; true once it is durable.
+    func keep(consent state: UInt8) -> Bool
+    /// That state as the newest start found it, 0 where none was kept; nil where it is lost.
+    var consent: UInt8? { get }
     /// Has the queue want for room, so that it gives up what it may, perhaps with the next commit; returns the logs
     /// that it takes from at once.
     func squeeze(_ log: Int) -> Set<Int>
@@ -72,6 +76,8 @@ struct QueueTraits {
     let namesDamage: Bool
     /// A start makes durable what it has read, though a sync of it failed before the last process ended.
     let trustsStarts: Bool
+    /// It has a file for the states of consent.
+    let keepsConsent: Bool
 }
 
 /// How many logs and destinations there are.

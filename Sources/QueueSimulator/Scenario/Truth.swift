@@ -62,6 +62,8 @@ struct Truth {
     /// Sequence numbers that an operator asked to purge, and those he has a receipt for.
     var purgeAsked = Set<Place>()
     var purged = Set<Place>()
+    /// The states of consent of the last log's category of which a start may find one.
+    var consents: Set<UInt8> = [0]
     /// Logs that may give up events now.
     var evictable = Set<Int>()
     /// Dead letters that were asked for, and those known to be durable.

@@ -1,5 +1,6 @@
 internal import Daemon
 internal import Delivery
+internal import Gates
 internal import Queue
 internal import QueueSimulator
 internal import Time
@@ -14,6 +15,8 @@ enum DiskWork {
     case resolve(DeadLetterName)
     case drop(destination: String)
     case retry(destination: String)
+    /// Keep a state of the category.
+    case consent(ConsentState)
     case stop
 }
 
@@ -83,6 +86,11 @@ extension SimulatedProcess {
             _ = try? queue.retry(queue.deadLetters(of: destination, limit: 3).map(\.name))
             guard !world.disk.hasCrashed else { return }
             reply(.lettersChanged)
+        case .consent(let state):
+            let isDurable = (try? queue.keep(consent: [Simulation.category: state])) != nil
+            guard !world.disk.hasCrashed else { return }
+            if isDurable { world.promise.keptConsent(state) }
+            reply(.consent(.answered(state, of: Simulation.category, isDurable: isDurable)))
         case .drop(let destination):
             _ = try? queue.drop(queue.deadLetters(of: destination, limit: 4).map(\.name))
         case .stop:

@@ -46,6 +46,7 @@ final class SimulatedProcess {
         desk = LetterDesk(queue)
         let snapshot = queue.snapshot
         let admission = Admission(context: AcceptContext(connectionType: .unknown, closed: []))
+        admission.consent = Consent(kept: queue.recovery.consent, used: [Simulation.category])
         var made: UInt64 = 0
         let units = world.settings.destinations.map { settings in
             made += 1
@@ -55,6 +56,7 @@ final class SimulatedProcess {
         }
         let newest = Dictionary(uniqueKeysWithValues: snapshot.logs.map { ($0.name, $0.accepted) })
         coordinator = Coordinator(units: units, admission: admission, newest: newest, at: world.now)
+        perform(coordinator.beginConsent(at: world.now))
         planDisk(after: .zero)
     }
 

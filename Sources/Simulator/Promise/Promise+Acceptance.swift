@@ -2,6 +2,7 @@ internal import Bytes
 internal import Daemon
 internal import Delivery
 internal import Gates
+internal import Intake
 internal import Queue
 internal import QueueSimulator
 internal import Reachability
@@ -11,7 +12,8 @@ internal import Time
 extension Promise {
     func posted(_ event: Int, _ bytes: [UInt8], _ log: LogName, _ coordinator: Coordinator, life: Int) {
         var views: [String: View] = [:]
-        for unit in coordinator.units { views[unit.name] = view(of: unit) }
+        let isOnHold = log == Self.heldLog && coordinator.admission.consent.state(of: Simulation.category) == .hold
+        for unit in coordinator.units { views[unit.name] = view(view(of: unit), onHold: isOnHold) }
         posts[event] = Post(
             log: log, bytes: bytes, life: life, type: announcedType(coordinator), views: views)
     }
@@ -30,7 +32,7 @@ extension Promise {
         case .reachable:
             let status = unit.delivery.status
             if status.isThrottled || status.isHeld { return .closed("destination") }
-            return status.reason == .none ? open : .unclear
+            return status.reason == .none || status.reason == .consent ? open : .unclear
         }
     }
 

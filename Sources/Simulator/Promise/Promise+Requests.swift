@@ -48,8 +48,9 @@ extension Promise {
         let numbers = events.map(\.number)
         note("\(name): request \(request.id) \(numbers), \(unit.reachability.state)")
         let log = posts[numbers[0]]?.log
+        require(log != Self.heldLog || !isHeld, "\(name) is sent what is on hold")
         require(
-            others.allSatisfy { ($0.events.first.flatMap { posts[$0]?.log } == .urgent) != (log == .urgent) },
+            others.allSatisfy { areApart($0.events, numbers, track) },
             "two requests to \(name) in one place")
         if numbers.count == 1, track.letters.contains(numbers[0]) {
             require(
@@ -64,6 +65,13 @@ extension Promise {
         }
         checkEvents(events, &track, name)
         return numbers
+    }
+
+    /// True where two requests may have the two places; of what may be a letter it is not known which it has.
+    private func areApart(_ first: [Int], _ second: [Int], _ track: Track) -> Bool {
+        let mayBeLetter = [first, second].contains { $0.count == 1 && track.letters.contains($0[0]) }
+        let logs = [first, second].map { $0.first.flatMap { posts[$0]?.log } }
+        return mayBeLetter || (logs[0] == .urgent) != (logs[1] == .urgent)
     }
 
     /// A batch id stands for fixed bytes, and while the process lives those bytes for it; true where it is new.
@@ -130,7 +138,7 @@ extension Promise {
             case .open where post.life != life:
                 require(event.reason == "restart", "\(what): it waited through a restart")
             case .open where hasWaited:
-                let reasons = ["connectivity", "destination", "storage"]
+                let reasons = ["connectivity", "destination", "storage", "consent"]
                 require(reasons.contains(event.reason ?? ""), "\(what): it waited through a failure")
             case .open(let disturbances) where disturbances == track.disturbances:
                 require(!event.isQueued, "\(what): nothing held it")

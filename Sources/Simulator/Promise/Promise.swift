@@ -30,6 +30,8 @@ final class Promise {
     var answering: Answering?
     /// Requests that were taken, and are settled once the event before them is a dead letter.
     var waiting: [String: Answering] = [:]
+    /// The category is durably on hold, and nobody has asked for anything else.
+    var isHeld = false
     var lastEnd: (end: SimulatedDisk.End, at: Instant)?
     /// The last time at which calls of the disk failed or hung.
     var diskWrong = Instant(nanoseconds: 0)

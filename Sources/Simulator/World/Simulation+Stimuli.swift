@@ -1,6 +1,7 @@
 internal import Bytes
 internal import Daemon
 internal import Delivery
+internal import Gates
 internal import Posix
 internal import Queue
 internal import QueueSimulator
@@ -15,6 +16,7 @@ extension Simulation {
         repeating(every: settings.pace / 2) { $0.changeMood() }
         repeating(every: settings.crashes) { $0.end() }
         repeating(every: .seconds(60)) { $0.operate() }
+        repeating(every: .seconds(40)) { $0.changeConsent() }
         repeating(every: .seconds(60), afterHealing: true) { $0.dropLetters() }
         repeating(every: .seconds(90)) { $0.sleep() }
         repeating(every: .seconds(100)) { $0.hangDisk() }
@@ -22,7 +24,7 @@ extension Simulation {
     }
 
     /// Does something again and again until all is healed.
-    private func repeating(
+    func repeating(
         every mean: Duration, afterHealing: Bool = false, _ body: @escaping (Simulation) -> Void
     ) {
         plan(after: span(mean / 10...mean * 19 / 10)) { world in
@@ -43,7 +45,8 @@ extension Simulation {
             let length = chance(4) ? 1_500 : Int.random(in: 0..<120, using: &random)
             bytes += [UInt8](repeating: UInt8(ascii: "a") + UInt8(events % 26), count: length)
             bytes += Array("\"}".utf8)
-            let log: LogName = chance(70) ? .normal : (chance(50) ? .urgent : .bulk)
+            let other: LogName = chance(40) ? .consent(Self.category) : (chance(50) ? .urgent : .bulk)
+            let log: LogName = chance(60) ? .normal : other
             process.post(events, bytes, to: log)
         }
         process.endTurn()
@@ -91,6 +94,18 @@ extension Simulation {
         promise.flushed(name)
         process?.tell(.flush(destination: name))
         process?.endTurn()
+    }
+
+    /// The category whose events are posted, held and allowed.
+    static let category = "ads"
+
+    func changeConsent() {
+        guard now >= asleepUntil, let process, !process.isStopping else { return }
+        let state: ConsentState = isHealed || chance(50) ? .allow : .hold
+        promise.asksConsent(state)
+        process.tell(.consent(.asked(state, of: Self.category)))
+        process.postToDisk(.consent(state))
+        process.endTurn()
     }
 
     /// Operators send some dead letters again and drop others; those that fill their share hold their destination.

@@ -199,6 +199,7 @@ package final class Simulation {
         disk.latency = nil
         diskHangsUntil = now
         networkChanged()
+        repeating(every: .seconds(10), afterHealing: true) { $0.changeConsent() }
     }
 
     func networkChanged() {

@@ -51,6 +51,9 @@ extension StatusDocument.Destination {
         if reason == "policy" {
             return "is sent only what NetworkTypes= lets leave" + (reasonDetail.map { ": \($0)" } ?? "")
         }
+        if reason == "consent" {
+            return "is sent what consent allows" + (reasonDetail.map { "; \($0)" } ?? "")
+        }
         return nil
     }
 }

@@ -27,6 +27,7 @@ enum Attention {
                 reasons.append("\(one.name) has \(Quantity.count(dead)) dead \(dead == 1 ? "letter" : "letters")")
             }
         }
+        if let detail = status.consentDetail { reasons.append("consent: \(detail)") }
         return reasons
     }
 

@@ -44,6 +44,8 @@ struct StatusDocument {
     var isReady = true
     /// State by category.
     var consent: [(category: String, state: String)] = []
+    /// Why categories are on hold that an operator had set; nil where none is for that.
+    var consentDetail: String?
 
     /// Reads the body of `GET /v1/status`; nil where it is not a JSON object.
     init?(_ body: [UInt8]) {
@@ -66,6 +68,7 @@ struct StatusDocument {
         lastSyncMicroseconds = json["storage"]?["last_sync_us"]?.integer
         storageDetail = json["storage"]?.text("detail")
         consent = (json["consent"]?.members ?? []).map { ($0.name.printable, $0.value.string?.printable ?? "?") }
+        consentDetail = json.text("consent_detail")
     }
 }
 
