@@ -32,6 +32,8 @@ package final class IntakeServer {
     var nextNumber: UInt64 = 1
     private var waiting: [(ordinal: UInt64, connection: IntakeConnection)] = []
     private var heldBack: [IntakeConnection] = []
+    /// Those whose requests repeat events that wait for their commit.
+    private var repeating: [IntakeConnection] = []
     private var resumes = false
     private var unfinishedBytes = 0
     private var timer: (token: TimerToken, at: Instant)?
@@ -51,7 +53,8 @@ package final class IntakeServer {
     /// Counts since the start.
     package var statistics: IntakeStatistics {
         IntakeStatistics(
-            accepted: turn.accepted, refused: turn.refused, duplicates: 0, connections: connections.count)
+            accepted: turn.accepted, refused: turn.refused, duplicates: turn.duplicates,
+            connections: connections.count)
     }
 
     /// After `stop`: every client has had its answers.
@@ -70,12 +73,16 @@ package final class IntakeServer {
             if case .refused(let refusal) = outcome { refused[sealed.log] = refusal }
         }
         let settlement = Settlement(ordinal: ordinal, outcomes: byNumber)
+        admission.settleRecent(settlement)
         let count = waiting.prefix { $0.ordinal <= ordinal }.count
         let woken = waiting.prefix(count).map(\.connection)
         waiting.removeFirst(count)
         for connection in woken { connection.settle(settlement) }
         if !refused.isEmpty { refuseOpen(refused) }
         for connection in woken { work(connection) }
+        let repeats = repeating
+        repeating = []
+        for connection in repeats { work(connection) }
     }
 
     /// Takes no new clients; those that are there get their answers and are closed.
@@ -94,6 +101,7 @@ package final class IntakeServer {
         var outcomes = [BatchOutcome?](repeating: nil, count: last + 1)
         for batch in discarded { outcomes[batch.number] = refused[batch.log].map { .refused($0) } }
         let settlement = Settlement(ordinal: admission.openOrdinal, outcomes: outcomes)
+        admission.settleRecent(settlement)
         for (_, connection) in waiting { connection.settle(settlement) }
         for (_, connection) in waiting { work(connection) }
     }
@@ -103,6 +111,7 @@ package final class IntakeServer {
     /// Lets a connection work, at the present wall time.
     func work(_ connection: IntakeConnection) {
         turn.acceptedAt = clock()
+        turn.user = connection.user
         connection.work()
     }
 
@@ -112,6 +121,9 @@ package final class IntakeServer {
         connection.waitsFor = admission.openOrdinal
         waiting.append((admission.openOrdinal, connection))
     }
+
+    /// Has a connection work again when the next commit is settled.
+    func wakeWhenSettled(_ connection: IntakeConnection) { repeating.append(connection) }
 
     /// Has a connection work again when a commit was sealed.
     func wakeWhenThereIsRoom(_ connection: IntakeConnection) {

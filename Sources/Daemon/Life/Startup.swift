@@ -75,7 +75,8 @@ struct Startup {
             try LoopThread(
                 LoopThread.Parts(
                     loop: try EventLoop(), requests: requests, replies: replies, loads: loads, pulse: pulse, log: log,
-                    manager: manager, configurationPath: configurationPath, settings: loaded, snapshot: snapshot))
+                    manager: manager, configurationPath: configurationPath, settings: loaded, snapshot: snapshot,
+                    recent: RecentEvents(seed: recovery.keySeed, keys: recovery.keyed.map(\.key))))
         }
         try listen(thread, configuration)
         let watch = SignalWatch(signals, on: thread)

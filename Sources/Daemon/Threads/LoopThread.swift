@@ -28,6 +28,8 @@ final class LoopThread {
         let configurationPath: String
         let settings: LoadedSettings
         let snapshot: QueueSnapshot
+        /// The newest events that repeats are known of.
+        let recent: RecentEvents
     }
 
     let loop: EventLoop
@@ -98,7 +100,8 @@ final class LoopThread {
         snapshot = parts.snapshot
         lossWatch = LossWatch(parts.snapshot)
         began = loop.now
-        let admission = Admission(context: .init(connectionType: .unknown, closed: []))
+        let admission = Admission(
+            context: .init(connectionType: .unknown, closed: []), recent: parts.recent)
         let maker = UnitMaker(parts.settings, parts.snapshot, madeBefore: 0, at: loop.now)
         unitsMade = maker.made
         let newest = Dictionary(uniqueKeysWithValues: parts.snapshot.logs.map { ($0.name, $0.accepted) })

@@ -67,6 +67,7 @@ final class IntakeConnection {
         } while pause == .outputFull && stream.outputCount == 0
         if isWaiting { server.wakeAtCommit(self) }
         if pause == .admissionFull { server.wakeWhenThereIsRoom(self) }
+        if pause == .repeatWaits { server.wakeWhenSettled(self) }
         stream.isReadingPaused = pause != .needsInput
         setDeadline(pause)
     }
@@ -198,7 +199,8 @@ final class IntakeConnection {
 
     private func setDeadline(_ pause: SessionPause) {
         let limits = server.limits
-        if pause == .admissionFull || pause == .answersFull || isWaiting && stream.outputCount == 0 {
+        let waitsForCommit = pause == .admissionFull || pause == .answersFull || pause == .repeatWaits
+        if waitsForCommit || isWaiting && stream.outputCount == 0 {
             timed = nil
             deadline = .distantFuture
         } else if phase == .http, http.isInBody || stream.inputCount > 0 {
