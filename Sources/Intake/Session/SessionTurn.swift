@@ -4,7 +4,7 @@ package import Time
 /// What a session works with: where events go, the bounds, and where its answers are collected.
 package struct SessionTurn {
     /// A session stops taking input while it has this many bytes of answers.
-    static let outputBytes = 65_536
+    static let outputBytes = 4_096
 
     let admission: Admission
     let limits: IntakeLimits
