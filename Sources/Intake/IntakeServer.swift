@@ -31,9 +31,13 @@ package final class IntakeServer {
     var served = 0
     var nextNumber: UInt64 = 1
     private var waiting: [(ordinal: UInt64, connection: IntakeConnection)] = []
-    private var heldBack: [IntakeConnection] = []
-    private var resumes = false
-    private var unfinishedBytes = 0
+    /// Those whose requests repeat events that wait for their commit.
+    private var repeating: [IntakeConnection] = []
+    /// Connections that wait to be served.
+    var order = ServingOrder()
+    var share = CommitShare()
+    var servesSoon = false
+    private var memory: UnfinishedMemory
     private var timer: (token: TimerToken, at: Instant)?
 
     /// A server without a socket; `clock` gives the wall time, nil while it is not synchronised.
@@ -45,13 +49,16 @@ package final class IntakeServer {
         self.limits = limits
         self.clock = clock
         turn = SessionTurn(admission: admission, limits: limits)
-        admission.whenSealed = { [weak self] in self?.resumeHeldBack() }
+        memory = UnfinishedMemory(limit: limits.unfinishedBytes)
+        admission.whenSealed = { [weak self] in self?.renewShares() }
+        loop.afterReady = { [weak self] in self?.serve() }
     }
 
     /// Counts since the start.
     package var statistics: IntakeStatistics {
         IntakeStatistics(
-            accepted: turn.accepted, refused: turn.refused, duplicates: 0, connections: connections.count)
+            accepted: turn.accepted, refused: turn.refused, duplicates: turn.duplicates,
+            connections: connections.count)
     }
 
     /// After `stop`: every client has had its answers.
@@ -70,12 +77,21 @@ package final class IntakeServer {
             if case .refused(let refusal) = outcome { refused[sealed.log] = refusal }
         }
         let settlement = Settlement(ordinal: ordinal, outcomes: byNumber)
+        admission.settleRecent(settlement)
         let count = waiting.prefix { $0.ordinal <= ordinal }.count
         let woken = waiting.prefix(count).map(\.connection)
         waiting.removeFirst(count)
         for connection in woken { connection.settle(settlement) }
         if !refused.isEmpty { refuseOpen(refused) }
-        for connection in woken { work(connection) }
+        for connection in woken { goOn(connection) }
+        for connection in repeating { queue(connection) }
+        repeating = []
+        serveSoon()
+    }
+
+    /// Ends a connection that has had its last answer; lets one that has input left take its turn.
+    private func goOn(_ connection: IntakeConnection) {
+        if connection.stream.inputCount > 0 { queue(connection) } else { work(connection) }
     }
 
     /// Takes no new clients; those that are there get their answers and are closed.
@@ -90,12 +106,14 @@ package final class IntakeServer {
     /// Refuses events that are open in these logs.
     package func refuseOpen(_ refused: [LogName: Refusal]) {
         let discarded = admission.discardOpen(Array(refused.keys))
+        share.renew()
         guard let last = discarded.map(\.number).max() else { return }
         var outcomes = [BatchOutcome?](repeating: nil, count: last + 1)
         for batch in discarded { outcomes[batch.number] = refused[batch.log].map { .refused($0) } }
         let settlement = Settlement(ordinal: admission.openOrdinal, outcomes: outcomes)
+        admission.settleRecent(settlement)
         for (_, connection) in waiting { connection.settle(settlement) }
-        for (_, connection) in waiting { work(connection) }
+        for (_, connection) in waiting { goOn(connection) }
     }
 
     var now: Instant { loop.now }
@@ -113,37 +131,15 @@ package final class IntakeServer {
         waiting.append((admission.openOrdinal, connection))
     }
 
-    /// Has a connection work again when a commit was sealed.
-    func wakeWhenThereIsRoom(_ connection: IntakeConnection) {
-        guard !connection.isHeldBack else { return }
-        connection.isHeldBack = true
-        heldBack.append(connection)
-    }
+    /// Has a connection work again when the next commit is settled.
+    func wakeWhenSettled(_ connection: IntakeConnection) { repeating.append(connection) }
 
-    private func resumeHeldBack() {
-        guard !heldBack.isEmpty, !resumes else { return }
-        resumes = true
-        loop.schedule(at: loop.now) { [weak self] in
-            guard let self else { return }
-            resumes = false
-            let connections = heldBack
-            heldBack = []
-            for connection in connections {
-                connection.isHeldBack = false
-                work(connection)
-            }
+    /// Counts the bytes that a connection holds of what is unfinished; ends those that must make room.
+    func hold(_ bytes: Int, by connection: IntakeConnection) {
+        for number in memory.hold(bytes, by: connection.stream.number, of: connection.user) {
+            connections[number]?.giveUp()
         }
     }
-
-    /// Counts bytes of unfinished requests; false where there would be too many, which then are not counted.
-    func hold(_ bytes: Int, insteadOf held: Int) -> Bool {
-        guard bytes <= held || unfinishedBytes - held + bytes <= limits.unfinishedBytes else { return false }
-        unfinishedBytes += bytes - held
-        return true
-    }
-
-    /// A connection holds nothing any more.
-    func release(_ connection: IntakeConnection) { unfinishedBytes -= connection.releaseHeld() }
 
     /// Has connections looked at for slowness at `deadline`, or before.
     func watch(_ deadline: Instant) {

@@ -14,7 +14,9 @@ package enum BindError: Error, Sendable, Equatable {
 package enum UnixListener {
     /// A listening socket at `path` with these permission bits and group; a dead socket file there is replaced.
     ///
-    /// Two processes that start at once are told apart by a lock on `<path>.lock`, held while one looks and binds.
+    /// It is made under another name beside, and gets its own when all is set, so that nobody ever finds it with
+    /// another mode or group, or before it listens. Two processes that start at once are told apart by a lock on
+    /// `<path>.lock`, held while one looks and binds.
     package static func bind(_ path: String, mode: UInt32, group: String?) throws(BindError) -> FileDescriptor {
         let groupNumber = try group.map { name throws(BindError) in try number(ofGroup: name) }
         let lock = try calling(path) { () throws(Errno) in
@@ -22,13 +24,26 @@ package enum UnixListener {
         }
         guard try calling(path, { () throws(Errno) in try lock.tryLock() }) else { throw .inUse(path: path) }
         defer { try? FileSystem.unlink(path + ".lock") }
+        let unfinished = unfinishedName(path)
+        try removeDeadSocket(unfinished)
         try removeDeadSocket(path)
         return try calling(path) { () throws(Errno) in
-            let listener = try Socket.listenUnix(path)
-            try FileSystem.setMode(path, mode)
-            if let groupNumber { try FileSystem.setGroup(path, groupNumber) }
+            let listener = try Socket.listenUnix(unfinished)
+            do throws(Errno) {
+                if let groupNumber { try FileSystem.setGroup(unfinished, groupNumber) }
+                try FileSystem.setMode(unfinished, mode)
+                try FileSystem.rename(unfinished, to: path)
+            } catch {
+                try? FileSystem.unlink(unfinished)
+                throw error
+            }
             return listener
         }
+    }
+
+    /// `events.soc~` of `events.sock`: no longer, for a socket's path is short.
+    private static func unfinishedName(_ path: String) -> String {
+        path.dropLast() + (path.hasSuffix("~") ? "-" : "~")
     }
 
     private static func removeDeadSocket(_ path: String) throws(BindError) {

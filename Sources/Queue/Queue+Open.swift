@@ -27,6 +27,7 @@ extension Queue {
             storage, options, destinations, format, lock: lock, randomBits: randomBits, clock: clock)
         queue.recovery.failures = failures
         queue.recovery.isNew = existing == nil
+        queue.recovery.keySeed = format.identity.keySeed
         queue.unwrittenFormat = existing == nil ? format : nil
         do throws(QueueError) {
             try queue.completeStart()

@@ -41,6 +41,8 @@ package final class EventLoop {
     package private(set) var longestTurn: Duration = .zero
     /// How often the loop has turned.
     package private(set) var turns: UInt64 = 0
+    /// Called in each turn once all that was ready has been told of, before the timers.
+    package var afterReady: (() -> Void)?
     /// Called at the end of each turn, before the loop waits; may schedule timers.
     package var endOfTurn: (() -> Void)?
 
@@ -127,6 +129,7 @@ package final class EventLoop {
             handler.ready(readiness, registration: registration)
         }
         pending.removeAll(keepingCapacity: true)
+        afterReady?()
         while let body = timers.next(due: now) { body() }
         endOfTurn?()
         turns += 1

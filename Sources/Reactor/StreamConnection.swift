@@ -3,6 +3,8 @@ package import Posix
 
 /// Who serves a `StreamConnection`.
 package protocol StreamConnectionDelegate: AnyObject {
+    /// Something can be read; call `readAtOnce`, now or later.
+    func becameReadable(_ connection: StreamConnection)
     /// `connection.input` has grown; take what can be taken with `consumeInput`.
     func received(on connection: StreamConnection)
     /// The peer will send no more; output can still be written.
@@ -14,6 +16,9 @@ package protocol StreamConnectionDelegate: AnyObject {
 }
 
 extension StreamConnectionDelegate {
+    /// Reads at once; for those who let nobody wait for others.
+    package func becameReadable(_ connection: StreamConnection) { connection.readAtOnce() }
+
     /// Does nothing; for those who never wait for it.
     package func outputDrained(on connection: StreamConnection) {}
 }
@@ -36,6 +41,8 @@ package final class StreamConnection: ReadyHandler {
     package weak var delegate: (any StreamConnectionDelegate)?
     /// Free for the owner's use.
     package let number: UInt64
+    /// At most so many bytes are read at a time.
+    package let readLimit: Int
 
     private let loop: EventLoop
     private var socket: FileDescriptor?
@@ -50,7 +57,6 @@ package final class StreamConnection: ReadyHandler {
     private var isParked = false
     /// The most storage that a connection without input keeps for it; four times as much for output.
     private static let keptBytes = 4_096
-    private let readLimit: Int
     private let outputLimit: Int
 
     /// Takes over a connected, non-blocking socket; reading begins at once.
@@ -126,8 +132,13 @@ package final class StreamConnection: ReadyHandler {
         flush()
     }
 
-    /// Reads what has come, at most `readLimit` bytes, without waiting for the loop's next turn.
-    package func readAtOnce() { receive() }
+    /// Reads what has come, at most `readLimit` bytes, unless reading is paused.
+    package func readAtOnce() {
+        guard isOpen, !isReadingPaused, !hasInputEnded, !closesAfterFlush else { return }
+        borrowBuffer()
+        receiveOnce()
+        returnBuffer()
+    }
 
     /// Closes at once.
     package func close() {
@@ -147,7 +158,7 @@ package final class StreamConnection: ReadyHandler {
         }
         guard isOpen else { return }
         if readiness.contains(.readable) {
-            receive()
+            delegate?.becameReadable(self)
         } else if !readiness.isDisjoint(with: [.hungUp, .failed]) {
             if isReadingPaused, !closesAfterFlush { park() } else { close() }
         }
@@ -159,13 +170,6 @@ package final class StreamConnection: ReadyHandler {
         loop.deregister(registration)
         self.registration = nil
         isParked = true
-    }
-
-    private func receive() {
-        guard isOpen, !isReadingPaused, !hasInputEnded, !closesAfterFlush else { return }
-        borrowBuffer()
-        receiveOnce()
-        returnBuffer()
     }
 
     /// Takes the loop's buffer, unless this connection holds a large one already.

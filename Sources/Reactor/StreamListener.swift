@@ -1,10 +1,11 @@
 package import Posix
 internal import Time
 
-/// Accepts the connections of a listening socket on an event loop, at most 16 a turn.
+/// Accepts the connections of a listening socket on an event loop, a few a turn, so that others do not wait for many.
 ///
 /// When no descriptor is left it waits 100 ms instead of turning hot.
 package final class StreamListener: ReadyHandler {
+    private static let connectionsPerTurn = 4
     private let loop: EventLoop
     private var socket: FileDescriptor
     private var registration: EventLoop.Registration?
@@ -22,7 +23,7 @@ package final class StreamListener: ReadyHandler {
     }
 
     package func ready(_ readiness: Readiness, registration: EventLoop.Registration) {
-        for _ in 0..<16 {
+        for _ in 0..<Self.connectionsPerTurn {
             do throws(Errno) {
                 guard let connection = try Socket.accept(socket) else { return }
                 accepted(connection)

@@ -9,7 +9,7 @@ import Time
 /// `CommitDelay=` gathers what comes within it into one commit.
 struct CommitDelayTests {
     private struct Rig {
-        let admission = Admission(context: .unknown)
+        let admission = Admission(context: .unknown, recent: RecentEvents(seed: KeyedHash.Seed(low: 1, high: 2)))
         var coordinator: Coordinator
         var now = Instant(nanoseconds: 1_000_000_000)
         var handedOver: [UInt64: BatchHandover] = [:]

@@ -34,7 +34,7 @@ struct OfflineHourTests {
     private final class Rig {
         let outage: Outage
         let queue: Queue
-        let admission = Admission(context: .unknown)
+        let admission = Admission(context: .unknown, recent: RecentEvents(seed: KeyedHash.Seed(low: 1, high: 2)))
         var coordinator: Coordinator
         var now = Instant(nanoseconds: 1_000_000_000_000)
         var filter = RepeatFilter()

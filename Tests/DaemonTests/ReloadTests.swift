@@ -24,7 +24,9 @@ struct ReloadTests {
 
         init(_ units: [DestinationUnit]) {
             coordinator = Coordinator(
-                units: units, admission: Admission(context: .unknown), newest: [:], at: now)
+                units: units,
+                admission: Admission(context: .unknown, recent: RecentEvents(seed: KeyedHash.Seed(low: 1, high: 2))),
+                newest: [:], at: now)
         }
 
         /// Lives through so many seconds, or until nothing is to be done any more.

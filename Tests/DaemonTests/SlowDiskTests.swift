@@ -1,3 +1,4 @@
+import Bytes
 import Gates
 import Intake
 import Queue
@@ -31,7 +32,7 @@ struct SlowDiskTests {
     }
 
     @Test func intakeRefusesAfterTenSecondsUntilTheCommitEnds() throws {
-        let admission = Admission(context: .unknown)
+        let admission = Admission(context: .unknown, recent: RecentEvents(seed: KeyedHash.Seed(low: 1, high: 2)))
         var coordinator = Coordinator(units: [], admission: admission, newest: [:], commitDelay: .zero, at: start)
         let event = Array("{}".utf8)
         _ = admission.append(event.span, to: .normal, acceptedAt: nil)

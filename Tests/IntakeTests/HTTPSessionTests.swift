@@ -52,7 +52,11 @@ private func answer(_ request: String) throws -> Answer {
     return try answer(request, &client)
 }
 
-private let good = "{\"id\":\"1\",\"source\":\"/a\",\"specversion\":\"1.0\",\"type\":\"t\"}"
+private func cloudEvent(_ id: Int) -> String {
+    "{\"id\":\"\(id)\",\"source\":\"/a\",\"specversion\":\"1.0\",\"type\":\"t\"}"
+}
+private let good = cloudEvent(1)
+private let other = cloudEvent(2)
 
 struct HTTPSessionTests {
     @Test(
@@ -62,7 +66,7 @@ struct HTTPSessionTests {
             ("{}\n\n \r\n{}", "application/x-ndjson", 2),
             ("", "application/x-ndjson", 0), ("{\"a\":\n1}", "application/x-www-form-urlencoded", 1), ("[{}]", nil, 1),
             (good, "application/cloudevents+json", 1),
-            ("[\(good),\(good)]", "application/cloudevents-batch+json; charset=utf-8", 2),
+            ("[\(good),\(other)]", "application/cloudevents-batch+json; charset=utf-8", 2),
             ("[]", "application/cloudevents-batch+json", 0),
         ] as [(String, String?, Int)])
     func takesEveryForm(_ body: String, type: String?, count: Int) throws {

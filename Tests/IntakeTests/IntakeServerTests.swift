@@ -284,7 +284,7 @@ struct IntakeServerTests {
 
 struct AdmissionTests {
     @Test func beginsABatchWithEachLogAndContext() {
-        let admission = Admission(context: context)
+        let admission = Admission(context: context, recent: noneRecent)
         let event = Array("{}".utf8)
         let first = admission.append(event.span, to: .normal, acceptedAt: nil)
         _ = admission.append(event.span, to: .urgent, acceptedAt: nil)
@@ -298,7 +298,7 @@ struct AdmissionTests {
     }
 
     @Test func beginsABatchWhenOneIsFull() {
-        let admission = Admission(context: context)
+        let admission = Admission(context: context, recent: noneRecent)
         let event = Array("{}".utf8)
         for _ in 0...OpenBatch.maximumEvents { _ = admission.append(event.span, to: .normal, acceptedAt: nil) }
         #expect(admission.seal().batches.map(\.count) == [OpenBatch.maximumEvents, 1])

@@ -15,7 +15,7 @@ final class ServerRig {
     }
 
     let loop: EventLoop
-    let admission = Admission(context: context)
+    let admission = Admission(context: context, recent: noneRecent)
     let server: IntakeServer
     let path: String
     var disk = Disk.durable

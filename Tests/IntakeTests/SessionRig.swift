@@ -7,18 +7,22 @@ import Time
 
 let context = AcceptContext(connectionType: .ethernet, closed: [])
 let epoch: UInt64 = 0xABCD
+let noneRecent = RecentEvents(seed: KeyedHash.Seed(low: 1, high: 2))
 
 /// Admission with a disk that does what the test says.
 final class SessionRig {
-    let admission = Admission(context: context)
+    let admission: Admission
     var limits = IntakeLimits()
     var turn: SessionTurn
     private(set) var stored: [(log: LogName, event: String)] = []
     /// The time to live of each event stored, in seconds.
     private(set) var timesToLive: [UInt32] = []
+    /// The key of each.
+    private(set) var keys: [DuplicateKey] = []
     private var next: [LogName: UInt64] = [:]
 
-    init(_ limits: IntakeLimits = IntakeLimits()) {
+    init(_ limits: IntakeLimits = IntakeLimits(), recent: RecentEvents = noneRecent) {
+        admission = Admission(context: context, recent: recent)
         self.limits = limits
         turn = SessionTurn(admission: admission, limits: limits)
         turn.acceptedAt = WallTime(milliseconds: 1_000)
@@ -36,26 +40,30 @@ final class SessionRig {
         let (ordinal, batches) = admission.seal()
         let outcomes = batches.map { batch -> BatchOutcome? in
             for event in events(of: batch) { stored.append((batch.log, event)) }
-            timesToLive += Swift.sequence(state: (index: 0, at: 0)) { state -> UInt32? in
-                guard state.index < batch.count else { return nil }
-                defer {
-                    state.at += RecordLayout.size(ofEvent: Int(batch.lengths[state.index]))
-                    state.index += 1
-                }
-                return batch.records.loadLittleEndian(at: state.at + 24, as: UInt32.self)
+            var at = 0
+            for length in batch.lengths {
+                let words = [32, 40].map { batch.records.loadLittleEndian(at: at + $0, as: UInt64.self) }
+                timesToLive.append(batch.records.loadLittleEndian(at: at + 24, as: UInt32.self))
+                keys.append(DuplicateKey(low: words[0], high: words[1]))
+                at += RecordLayout.size(ofEvent: Int(length))
             }
             let first = next[batch.log, default: 1]
             next[batch.log] = first + UInt64(batch.count)
             return .durable(epoch: epoch, first: first)
         }
-        return Settlement(ordinal: ordinal, outcomes: outcomes)
+        return settled(Settlement(ordinal: ordinal, outcomes: outcomes))
     }
 
     /// Seals what is open and says that the queue refused it.
     func refuse(_ refusal: Refusal) -> Settlement? {
         guard admission.hasEvents else { return nil }
         let (ordinal, batches) = admission.seal()
-        return Settlement(ordinal: ordinal, outcomes: batches.map { _ in .refused(refusal) })
+        return settled(Settlement(ordinal: ordinal, outcomes: batches.map { _ in .refused(refusal) }))
+    }
+
+    private func settled(_ settlement: Settlement) -> Settlement {
+        admission.settleRecent(settlement)
+        return settlement
     }
 }
 

@@ -76,7 +76,8 @@ struct Startup {
                 LoopThread.Parts(
                     loop: try EventLoop(), requests: requests, replies: replies, loads: loads, pulse: pulse, log: log,
                     manager: manager, configurationPath: configurationPath, settings: loaded, snapshot: snapshot,
-                    consent: recovery.consent))
+                    consent: recovery.consent,
+                    recent: RecentEvents(seed: recovery.keySeed, keys: recovery.keyed.map(\.key))))
         }
         try listen(thread, configuration)
         let watch = SignalWatch(signals, on: thread)

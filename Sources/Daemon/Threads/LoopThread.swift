@@ -30,6 +30,8 @@ final class LoopThread {
         let snapshot: QueueSnapshot
         /// The states of consent that the start has found.
         let consent: KeptConsent
+        /// The newest events that repeats are known of.
+        let recent: RecentEvents
     }
 
     let loop: EventLoop
@@ -104,7 +106,8 @@ final class LoopThread {
         lossWatch = LossWatch(parts.snapshot)
         began = loop.now
         roomEstimate = RoomEstimate(at: began)
-        let admission = Admission(context: .init(connectionType: .unknown, closed: []))
+        let admission = Admission(
+            context: .init(connectionType: .unknown, closed: []), recent: parts.recent)
         admission.consent = Consent(
             kept: parts.consent, settings: ConsentSettings(parts.settings), used: parts.snapshot.categories)
         let maker = UnitMaker(parts.settings, parts.snapshot, madeBefore: 0, at: loop.now)

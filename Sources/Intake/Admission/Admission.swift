@@ -37,6 +37,9 @@ package final class Admission {
     /// Why events are refused now, whatever their log; nil while they are taken.
     package var refusal: Refusal?
 
+    /// The events taken last.
+    private(set) var recent: RecentEvents
+
     private var ordinal: UInt64 = 1
     private var waiting: WaitingBatches
     /// Of the commit sealed last: the number and log of each batch given away.
@@ -45,7 +48,10 @@ package final class Admission {
     var whenSealed: (() -> Void)?
 
     /// An admission with nothing waiting.
-    package init(context: AcceptContext) { waiting = WaitingBatches(context: context) }
+    package init(context: AcceptContext, recent: RecentEvents) {
+        waiting = WaitingBatches(context: context)
+        self.recent = recent
+    }
 
     /// Why events for `log` are refused now.
     package func refusal(for log: LogName) -> Refusal? {
@@ -56,12 +62,15 @@ package final class Admission {
 
     /// Takes a checked event, at most as long as a batch allows; `timeToLiveSeconds` 0: none.
     package func append(
-        _ event: Span<UInt8>, to log: LogName, acceptedAt: WallTime?, timeToLiveSeconds: UInt32 = 0
+        _ event: Span<UInt8>, to log: LogName, acceptedAt: WallTime?, timeToLiveSeconds: UInt32 = 0,
+        key: DuplicateKey = .none
     ) -> Position {
         if case .consent(let category) = log, !consent.isUsed(category) { consent.use(category) }
         let (batch, index) = waiting.append(
-            event, to: log, acceptedAt: acceptedAt, timeToLiveSeconds: timeToLiveSeconds)
-        return Position(ordinal: ordinal, batch: batch, index: index)
+            event, to: log, acceptedAt: acceptedAt, timeToLiveSeconds: timeToLiveSeconds, key: key)
+        let position = Position(ordinal: ordinal, batch: batch, index: index)
+        if key != .none { recent.take(key, at: position) }
+        return position
     }
 
     /// The commit that the next event will be part of.
@@ -85,6 +94,9 @@ package final class Admission {
         whenSealed?()
         return (ordinal - 1, batches)
     }
+
+    /// Learns what became of events, so that repeats of those that are durable are known.
+    package func settleRecent(_ settlement: Settlement) { recent.settle(settlement) }
 
     /// Takes emptied batches back, for their storage.
     package func recycle(_ batches: consuming [OpenBatch]) { waiting.recycle(batches) }

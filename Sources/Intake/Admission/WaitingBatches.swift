@@ -36,18 +36,20 @@ struct WaitingBatches {
 
     /// Adds an event, at most as long as a batch allows; the number of its batch and its place there.
     mutating func append(
-        _ event: Span<UInt8>, to log: LogName, acceptedAt: WallTime?, timeToLiveSeconds: UInt32
+        _ event: Span<UInt8>, to log: LogName, acceptedAt: WallTime?, timeToLiveSeconds: UInt32, key: DuplicateKey
     ) -> (batch: Int, index: Int) {
         bytes += RecordLayout.size(ofEvent: event.count)
         let number: Int
         if let lane = Self.lane(of: log) { number = laneBatches[lane] } else { number = categoryBatches[log] ?? -1 }
         if number >= 0,
-            let index = batches[number].append(event, acceptedAt: acceptedAt, timeToLiveSeconds: timeToLiveSeconds)
+            let index = batches[number].append(
+                event, acceptedAt: acceptedAt, timeToLiveSeconds: timeToLiveSeconds, duplicateKey: key)
         {
             return (number, index)
         }
         let next = begin(log)
-        let first = batches[next].append(event, acceptedAt: acceptedAt, timeToLiveSeconds: timeToLiveSeconds)
+        let first = batches[next].append(
+            event, acceptedAt: acceptedAt, timeToLiveSeconds: timeToLiveSeconds, duplicateKey: key)
         guard let index = first else { preconditionFailure("an event is larger than a batch") }
         return (next, index)
     }

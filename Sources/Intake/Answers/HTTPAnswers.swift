@@ -8,8 +8,19 @@ struct HTTPAnswers {
     struct Taken {
         let first: Position
         let last: Position
+        /// Events that wait, and events that were durable before.
         let count: Int
+        let duplicates: Int
         let keepsAlive: Bool
+    }
+
+    /// What a commit has settled.
+    struct Counts {
+        /// Events.
+        var accepted: UInt64 = 0
+        var duplicates: UInt64 = 0
+        /// Requests.
+        var refused: UInt64 = 0
     }
 
     private enum Entry {
@@ -36,10 +47,9 @@ struct HTTPAnswers {
         if waiting.isEmpty { output += bytes } else { waiting.append(.ready(bytes)) }
     }
 
-    /// Writes what a commit has settled; the counts of events accepted and of requests refused.
-    mutating func settle(_ settlement: Settlement, to output: inout [UInt8]) -> (accepted: Int, refused: Int) {
-        var accepted = 0
-        var refused = 0
+    /// Writes what a commit has settled.
+    mutating func settle(_ settlement: Settlement, to output: inout [UInt8]) -> Counts {
+        var counts = Counts()
         var done = 0
         for (index, entry) in waiting.enumerated() {
             var bytes: [UInt8] = []
@@ -50,12 +60,13 @@ struct HTTPAnswers {
                 let last = settlement.outcome(of: taken.last) ?? first
                 switch (first, last) {
                 case (.durable(let epoch, let start), .durable(let lastEpoch, let lastStart)):
-                    accepted += taken.count
+                    counts.accepted += UInt64(taken.count)
+                    counts.duplicates += UInt64(taken.duplicates)
                     Self.append(
                         taken, first: EventID(epoch: epoch, sequence: start + UInt64(taken.first.index)),
                         last: EventID(epoch: lastEpoch, sequence: lastStart + UInt64(taken.last.index)), to: &bytes)
                 case (.refused(let refusal), _), (_, .refused(let refusal)):
-                    refused += 1
+                    counts.refused += 1
                     Problems.refused(refusal).append(to: &bytes, keepsAlive: taken.keepsAlive)
                 }
             }
@@ -67,12 +78,12 @@ struct HTTPAnswers {
             }
         }
         waiting.removeFirst(done)
-        return (accepted, refused)
+        return counts
     }
 
-    /// The answer to a request without events.
-    static func appendNothing(keepsAlive: Bool, to output: inout [UInt8]) {
-        Response.json(202, Array("{\"accepted\":0,\"duplicates\":0}\n".utf8)).append(
+    /// The answer to a request without new events.
+    static func appendNothing(duplicates: Int, keepsAlive: Bool, to output: inout [UInt8]) {
+        Response.json(202, Array("{\"accepted\":0,\"duplicates\":\(duplicates)}\n".utf8)).append(
             to: &output, keepsAlive: keepsAlive)
     }
 
@@ -81,7 +92,9 @@ struct HTTPAnswers {
         body.reserveCapacity(128)
         body.append("{\"accepted\":")
         body.append(decimal: taken.count)
-        body.append(",\"duplicates\":0,\"first\":\"")
+        body.append(",\"duplicates\":")
+        body.append(decimal: taken.duplicates)
+        body.append(",\"first\":\"")
         body += first.text
         body.append("\",\"last\":\"")
         body += last.text

@@ -47,6 +47,10 @@ enum Problems {
         problem(422, "parameter", "A parameter is not understood", what)
     }
 
+    static func idempotencyKey(_ what: String) -> Response {
+        problem(422, "idempotency-key", "The Idempotency-Key cannot be used", what)
+    }
+
     static func tooManyConnections(ofUser: Bool) -> Response {
         let status = ofUser ? 429 : 503
         return problem(

@@ -36,24 +36,23 @@ extension IntakeServer {
 }
 
 extension IntakeServer: StreamConnectionDelegate {
-    package func received(on connection: StreamConnection) {
-        guard let connection = connections[connection.number] else { return }
-        work(connection)
+    package func becameReadable(_ connection: StreamConnection) {
+        if let connection = connections[connection.number] { queue(connection) }
     }
 
-    package func inputEnded(on connection: StreamConnection) {
-        guard let connection = connections[connection.number] else { return }
-        work(connection)
-    }
+    /// Who read it works with it.
+    package func received(on connection: StreamConnection) {}
+
+    /// Who read it works with it.
+    package func inputEnded(on connection: StreamConnection) {}
 
     package func outputDrained(on connection: StreamConnection) {
-        guard let connection = connections[connection.number] else { return }
-        work(connection)
+        if let connection = connections[connection.number] { queue(connection) }
     }
 
     package func closed(_ connection: StreamConnection) {
         guard let connection = connections.removeValue(forKey: connection.number) else { return }
-        release(connection)
+        hold(0, by: connection)
         guard connection.isServed else { return }
         served -= 1
         let left = users[connection.user, default: 1] - 1

@@ -30,6 +30,19 @@ enum BodyForm: Hashable {
     }
 }
 
+/// Where an event stands in a body.
+struct FoundEvent: Hashable {
+    /// The values of the members that name a CloudEvent, with their quotation marks.
+    struct Identity: Hashable {
+        let source: Range<Int>
+        let id: Range<Int>
+    }
+
+    let range: Range<Int>
+    /// Nil for what is no CloudEvent.
+    let identity: Identity?
+}
+
 /// Why a body is refused.
 struct BodyError: Error, Hashable {
     enum Kind: Hashable {
@@ -64,7 +77,7 @@ struct EventBody {
     let maximumEvents: Int
 
     /// Puts where each event stands into `events`; throws at the first that is wrong.
-    func find(in body: Span<UInt8>, _ events: inout [Range<Int>]) throws(BodyError) {
+    func find(in body: Span<UInt8>, _ events: inout [FoundEvent]) throws(BodyError) {
         if body.count >= 3, body[0] == 0xEF, body[1] == 0xBB, body[2] == 0xBF {
             throw error(JSONError(.byteOrderMark, at: 0), .index(0))
         }
@@ -86,7 +99,7 @@ struct EventBody {
         }
     }
 
-    private func array(_ body: Span<UInt8>, from opening: Int, _ events: inout [Range<Int>]) throws(BodyError) {
+    private func array(_ body: Span<UInt8>, from opening: Int, _ events: inout [FoundEvent]) throws(BodyError) {
         var at = JSONScanner.skipWhitespace(in: body, from: opening + 1)
         if at < body.count, body[at] == UInt8(ascii: "]") { return try ended(body, from: at + 1, .none) }
         while true {
@@ -99,7 +112,7 @@ struct EventBody {
         }
     }
 
-    private func lines(_ body: Span<UInt8>, _ events: inout [Range<Int>]) throws(BodyError) {
+    private func lines(_ body: Span<UInt8>, _ events: inout [FoundEvent]) throws(BodyError) {
         var at = 0
         var line = 1
         while at < body.count {
@@ -116,7 +129,7 @@ struct EventBody {
 
     /// Takes one event at `start`; where it ended.
     private func event(
-        _ body: Span<UInt8>, from start: Int, _ place: BodyError.Place, _ events: inout [Range<Int>]
+        _ body: Span<UInt8>, from start: Int, _ place: BodyError.Place, _ events: inout [FoundEvent]
     ) throws(BodyError) -> Int {
         let extent: JSONExtent
         do throws(JSONError) {
@@ -138,10 +151,10 @@ struct EventBody {
                 kind: .tooManyEvents, place: place, offset: extent.range.lowerBound,
                 detail: "a request has at most \(maximumEvents) events")
         }
-        if form == .cloudEvent || form == .cloudEventBatch {
-            try checkAttributes(body, extent.range.lowerBound, place)
-        }
-        events.append(extent.range)
+        let identity =
+            form == .cloudEvent || form == .cloudEventBatch
+            ? try checkAttributes(body, extent.range.lowerBound, place) : nil
+        events.append(FoundEvent(range: extent.range, identity: identity))
         return extent.range.upperBound
     }
 
@@ -151,8 +164,11 @@ struct EventBody {
     }
 
     /// CloudEvents 1.0, "Required attributes": `id`, `source`, `type` are non-empty strings, `specversion` is 1.0.
-    private func checkAttributes(_ body: Span<UInt8>, _ start: Int, _ place: BodyError.Place) throws(BodyError) {
+    private func checkAttributes(
+        _ body: Span<UInt8>, _ start: Int, _ place: BodyError.Place
+    ) throws(BodyError) -> FoundEvent.Identity {
         var missing: [StaticString] = ["id", "source", "specversion", "type"]
+        var identity = (source: 0..<0, id: 0..<0)
         var members = JSONMembers(objectAt: start)
         while let member = members.next(in: body) {
             guard let found = missing.firstIndex(where: { member.isNamed($0, in: body) }) else { continue }
@@ -165,9 +181,14 @@ struct EventBody {
                         ? "specversion must be \"1.0\"" : "\(missing[found]) must be a string that is not empty",
                     member.value.lowerBound, place)
             }
-            missing.remove(at: found)
+            switch "\(missing.remove(at: found))" {
+            case "id": identity.id = member.value
+            case "source": identity.source = member.value
+            default: break
+            }
         }
         if let name = missing.first { throw attribute("\(name) is missing", start, place) }
+        return FoundEvent.Identity(source: identity.source, id: identity.id)
     }
 
     private func attribute(_ detail: String, _ offset: Int, _ place: BodyError.Place) -> BodyError {

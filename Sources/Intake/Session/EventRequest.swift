@@ -11,6 +11,8 @@ struct EventRequest {
     let parameters: EventParameters
     let form: BodyForm
     let keepsAlive: Bool
+    /// What the client calls the request; nil where it gave it no name.
+    let idempotencyKey: [UInt8]?
     /// The body, while it comes in pieces.
     private(set) var body: [UInt8] = []
     private let length: Int
@@ -38,6 +40,10 @@ struct EventRequest {
         if case .length(let count) = head.framing, count > limit {
             return .refused(Problems.requestTooLarge(turn.limits))
         }
+        let keys = head.fields.values("idempotency-key")
+        guard keys.count <= 1, keys.first?.isEmpty != true else {
+            return .refused(Problems.idempotencyKey("Idempotency-Key stands there empty or twice"))
+        }
         if let refusal = turn.admission.refusal(for: parameters.log) { return .refused(Problems.refused(refusal)) }
         return .taken(EventRequest(head, parameters, form: form, limit: limit))
     }
@@ -46,6 +52,7 @@ struct EventRequest {
         self.parameters = parameters
         self.form = form
         keepsAlive = head.keepsAlive
+        idempotencyKey = head.fields["idempotency-key"]
         switch head.framing {
         case .length(let count): length = count
         case .chunked:

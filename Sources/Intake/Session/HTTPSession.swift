@@ -10,6 +10,14 @@ package struct HTTPSession {
     private var answers = HTTPAnswers()
     private var request: EventRequest?
     private var ends = false
+    /// How far a request has come.
+    private enum Progress {
+        case done
+        case needsInput
+        /// Its events, or some of them, wait for their commit in another request.
+        case repeatWaits
+    }
+
     /// Heads taken so far.
     package private(set) var requests: UInt64 = 0
 
@@ -37,19 +45,23 @@ package struct HTTPSession {
         var at = 0
         while !ends {
             if let pause = turn.pause(answersFull: answers.isFull) { return (at, pause) }
-            let isWhole = request == nil ? takeHead(input, &at, &turn) : takeBody(input, &at, &turn)
-            if isWhole { continue }
-            guard hasEnded else { return (at, .needsInput) }
-            endEarly(hasRest: at < input.count, &turn)
+            switch request == nil ? takeHead(input, &at, &turn) : takeBody(input, &at, &turn) {
+            case .done: continue
+            case .repeatWaits: return (at, .repeatWaits)
+            case .needsInput:
+                guard hasEnded else { return (at, .needsInput) }
+                endEarly(hasRest: at < input.count, &turn)
+            }
         }
         return (input.count, .needsInput)
     }
 
     /// Writes what a commit has settled.
     package mutating func settle(_ settlement: Settlement, _ turn: inout SessionTurn) {
-        let (accepted, refused) = answers.settle(settlement, to: &turn.output)
-        turn.accepted += UInt64(accepted)
-        turn.refused += UInt64(refused)
+        let counts = answers.settle(settlement, to: &turn.output)
+        turn.accepted += counts.accepted
+        turn.duplicates += counts.duplicates
+        turn.refused += counts.refused
     }
 
     /// Takes no more requests; one that is half taken is refused with the reason.
@@ -67,17 +79,17 @@ package struct HTTPSession {
         refuse(Problems.tooSlow(), keepsAlive: false, &turn)
     }
 
-    private mutating func takeHead(_ input: Span<UInt8>, _ at: inout Int, _ turn: inout SessionTurn) -> Bool {
+    private mutating func takeHead(_ input: Span<UInt8>, _ at: inout Int, _ turn: inout SessionTurn) -> Progress {
         while at < input.count, input[at] == 0x0D || input[at] == 0x0A { at += 1 }
         do throws(HTTPError) {
-            guard let (head, count) = try parser.parse(input, from: at) else { return false }
+            guard let (head, count) = try parser.parse(input, from: at) else { return .needsInput }
             at += count
             requests += 1
             route(head, bodyHasBegun: at < input.count, &turn)
         } catch {
             refuse(ProblemDetails(error).response(), keepsAlive: false, &turn)
         }
-        return true
+        return .done
     }
 
     private mutating func route(_ head: RequestHead, bodyHasBegun: Bool, _ turn: inout SessionTurn) {
@@ -109,31 +121,29 @@ package struct HTTPSession {
         }
     }
 
-    private mutating func takeBody(_ input: Span<UInt8>, _ at: inout Int, _ turn: inout SessionTurn) -> Bool {
-        guard var request = request.take() else { return false }
+    private mutating func takeBody(_ input: Span<UInt8>, _ at: inout Int, _ turn: inout SessionTurn) -> Progress {
+        guard var request = request.take() else { return .done }
         do throws(HTTPError) {
             if let whole = request.wholeBody(in: input, at) {
-                at = whole.upperBound
-                finish(request, input.extracting(whole), &turn)
-                return true
+                let isTaken = finish(request, input.extracting(whole), &turn)
+                if isTaken { at = whole.upperBound } else { self.request = request }
+                return isTaken ? .done : .repeatWaits
             }
-            at += try request.collect(input, from: at)
+            if !request.isComplete { at += try request.collect(input, from: at) }
         } catch {
             let response =
                 error == .bodyTooLarge ? Problems.requestTooLarge(turn.limits) : ProblemDetails(error).response()
             refuse(response, keepsAlive: false, &turn)
-            return true
+            return .done
         }
-        guard request.isComplete else {
-            self.request = request
-            return false
-        }
-        finish(request, request.body.span, &turn)
-        return true
+        let isTaken = request.isComplete && finish(request, request.body.span, &turn)
+        if !isTaken { self.request = request }
+        return isTaken ? .done : request.isComplete ? .repeatWaits : .needsInput
     }
 
-    /// Checks a whole body and takes all its events, or none.
-    private mutating func finish(_ request: EventRequest, _ body: Span<UInt8>, _ turn: inout SessionTurn) {
+    /// Checks a whole body and takes all its events, or none; false where some of them are to be looked at again after
+    /// the next commit.
+    private mutating func finish(_ request: EventRequest, _ body: Span<UInt8>, _ turn: inout SessionTurn) -> Bool {
         let finder = EventBody(
             form: request.form, maximumEventBytes: turn.limits.maximumEventBytes,
             maximumEvents: turn.limits.maximumRequestEvents)
@@ -141,33 +151,73 @@ package struct HTTPSession {
         do throws(BodyError) {
             try finder.find(in: body, &turn.events)
         } catch {
-            return refuse(Problems.body(error, turn.limits), keepsAlive: request.keepsAlive, &turn)
+            refuse(Problems.body(error, turn.limits), keepsAlive: request.keepsAlive, &turn)
+            return true
         }
+        let keys = turn.keys(of: request, body)
+        for key in keys {
+            switch turn.admission.recent.familiarity(key) {
+            case .new, .isDurable: continue
+            case .waits: return false
+            case .differs:
+                guard turn.events[0].identity == nil else { continue }
+                refuse(
+                    Problems.idempotencyKey("another request had this Idempotency-Key"),
+                    keepsAlive: request.keepsAlive, &turn)
+                return true
+            }
+        }
+        if let refusal = refusal(of: request, turn) {
+            refuse(refusal, keepsAlive: request.keepsAlive, &turn)
+        } else {
+            take(request, body, keys, &turn)
+        }
+        return true
+    }
+
+    /// Why the events found in a request cannot be taken; nil where they can.
+    private func refusal(of request: EventRequest, _ turn: SessionTurn) -> Response? {
         let log = request.parameters.log
-        let records = turn.events.reduce(0) { $0 + RecordLayout.size(ofEvent: $1.count) }
+        let records = turn.events.reduce(0) { $0 + RecordLayout.size(ofEvent: $1.range.count) }
         guard turn.limits.queueRoom.holds(events: turn.events.count, records: records, in: log) else {
-            return refuse(Problems.largerThanQueue(turn.limits, log), keepsAlive: request.keepsAlive, &turn)
+            return Problems.largerThanQueue(turn.limits, log)
         }
-        if let refusal = turn.admission.refusal(for: log) {
-            return refuse(Problems.refused(refusal), keepsAlive: request.keepsAlive, &turn)
-        }
-        var first: Position?
-        var last: Position?
-        for range in turn.events {
+        return turn.admission.refusal(for: log).map(Problems.refused)
+    }
+
+    /// Takes the events found in a request, but for those that were taken before; `keys` are theirs, or none.
+    private mutating func take(
+        _ request: EventRequest, _ body: Span<UInt8>, _ keys: [DuplicateKey], _ turn: inout SessionTurn
+    ) {
+        var ends: (first: Position, last: Position)?
+        var duplicates = 0
+        for index in turn.events.indices {
+            let key = keys.isEmpty ? .none : keys[index]
+            let isRepeat =
+                switch turn.admission.recent.familiarity(key) {
+                case .isDurable, .waits: true
+                case .new, .differs: false
+                }
+            if isRepeat {
+                duplicates += 1
+                continue
+            }
             let position = turn.admission.append(
-                body.extracting(range), to: log, acceptedAt: turn.acceptedAt,
-                timeToLiveSeconds: request.parameters.timeToLiveSeconds)
-            first = first ?? position
-            last = position
+                body.extracting(turn.events[index].range), to: request.parameters.log, acceptedAt: turn.acceptedAt,
+                timeToLiveSeconds: request.parameters.timeToLiveSeconds, key: key)
+            ends = (ends?.first ?? position, position)
         }
-        ends = ends || !request.keepsAlive
-        guard let first, let last else {
+        self.ends = self.ends || !request.keepsAlive
+        guard let ends else {
+            turn.duplicates += UInt64(duplicates)
             var bytes: [UInt8] = []
-            HTTPAnswers.appendNothing(keepsAlive: request.keepsAlive, to: &bytes)
+            HTTPAnswers.appendNothing(duplicates: duplicates, keepsAlive: request.keepsAlive, to: &bytes)
             return answers.add(ready: bytes, to: &turn.output)
         }
         answers.add(
-            HTTPAnswers.Taken(first: first, last: last, count: turn.events.count, keepsAlive: request.keepsAlive))
+            HTTPAnswers.Taken(
+                first: ends.first, last: ends.last, count: turn.events.count - duplicates, duplicates: duplicates,
+                keepsAlive: request.keepsAlive))
     }
 
     /// The client's stream ended; a request that it began is malformed.

@@ -24,10 +24,10 @@ final class IntakeConnection {
     private(set) var deadline = Instant.distantFuture
     /// The newest commit that the server wakes it for.
     var waitsFor: UInt64 = 0
-    /// The server wakes it when there is room again.
-    var isHeldBack = false
-    /// What it holds of the memory for unfinished requests, in bytes.
-    private(set) var held = 0
+    /// It waits for its turn to be served.
+    var isQueued = false
+    /// Why its session took no more when it last worked.
+    private var pause = SessionPause.needsInput
 
     private unowned let server: IntakeServer
     private var phase: Phase
@@ -47,28 +47,47 @@ final class IntakeConnection {
         setDeadline(turnedAway == nil ? server.limits.idleTimeout : server.limits.lingerTimeout)
     }
 
+    /// Reads and works; true where there may be more to read.
+    func serve() -> Bool {
+        var mayHaveMore = false
+        if pause == .needsInput {
+            stream.isReadingPaused = false
+            let before = stream.inputCount
+            stream.readAtOnce()
+            mayHaveMore = stream.inputCount - before == stream.readLimit
+        }
+        server.work(self)
+        return mayHaveMore && stream.isOpen && !stream.isReadingPaused
+    }
+
+    /// Has the loop not look at it while it waits to be served.
+    func holdBack() { stream.isReadingPaused = true }
+
     /// Takes what it can of the input, sends what there is to say, and sees to pauses and the end.
     func work() {
         guard stream.isOpen else { return }
         if phase == .silent { begin() }
-        var pause = SessionPause.needsInput
-        repeat {
-            switch phase {
-            case .http: pause = receiveHTTP()
-            case .lines: pause = receiveLines()
-            case .turnedAway(let ofUser): return turnAway(ofUser: ofUser)
-            case .silent: return stream.hasInputEnded ? stream.close() : ()
-            case .ending: return drop()
-            }
-            account()
-            send()
-            guard stream.isOpen else { return }
-            if isFinished { return end() }
-        } while pause == .outputFull && stream.outputCount == 0
+        switch phase {
+        case .http: pause = receiveHTTP()
+        case .lines: pause = receiveLines()
+        case .turnedAway(let ofUser): return turnAway(ofUser: ofUser)
+        case .silent: return stream.hasInputEnded ? stream.close() : ()
+        case .ending: return drop()
+        }
+        send()
+        server.hold(stream.inputCount + http.heldBytes, by: self)
+        guard stream.isOpen, phase != .ending else { return }
+        if isFinished { return end() }
         if isWaiting { server.wakeAtCommit(self) }
-        if pause == .admissionFull { server.wakeWhenThereIsRoom(self) }
+        if pause == .admissionFull { server.queue(self) }
+        if pause == .outputFull, stream.outputCount == 0 {
+            // Others first.
+            server.queue(self)
+            server.serveSoon()
+        }
+        if pause == .repeatWaits { server.wakeWhenSettled(self) }
         stream.isReadingPaused = pause != .needsInput
-        setDeadline(pause)
+        setDeadline()
     }
 
     /// Learns what became of a commit; `work` is called after it.
@@ -84,6 +103,7 @@ final class IntakeConnection {
     /// Takes what its client has sent already, and no more; ends once that is answered.
     func stop(_ refusal: Refusal) {
         stream.readAtOnce()
+        server.work(self)
         guard stream.isOpen else { return }
         switch phase {
         case .http: http.stop(refusal, isInHead: stream.inputCount > 0, &server.turn)
@@ -105,10 +125,15 @@ final class IntakeConnection {
         work()
     }
 
-    /// The bytes of requests that it no longer holds.
-    func releaseHeld() -> Int {
-        defer { held = 0 }
-        return held
+    /// Refuses its unfinished request, to make room for others.
+    func giveUp() {
+        if phase == .http {
+            http.stop(.busy, isInHead: true, &server.turn)
+        } else {
+            lines.stop(.busy, &server.turn)
+        }
+        send()
+        work()
     }
 
     private func begin() {
@@ -121,6 +146,7 @@ final class IntakeConnection {
 
     private func receiveHTTP() -> SessionPause {
         var pause = SessionPause.needsInput
+        server.turn.user = user
         stream.takeInput { input in
             let (taken, why) = http.receive(input, hasEnded: stream.hasInputEnded, &server.turn)
             pause = why
@@ -142,18 +168,6 @@ final class IntakeConnection {
     private var isWaiting: Bool { phase == .http ? http.isWaiting : phase == .lines && lines.isWaiting }
 
     private var isFinished: Bool { phase == .http ? http.isFinished : phase == .lines && lines.isFinished }
-
-    /// Counts what it holds of an unfinished request; where that is too much for all together, it is refused.
-    private func account() {
-        let holds = stream.inputCount + http.heldBytes
-        if server.hold(holds, insteadOf: held) {
-            held = holds
-        } else if phase == .http {
-            http.stop(.busy, isInHead: true, &server.turn)
-        } else {
-            lines.stop(.busy, &server.turn)
-        }
-    }
 
     private func send() {
         stream.write(server.turn.output)
@@ -182,8 +196,9 @@ final class IntakeConnection {
     /// client, who may then miss the answer.
     private func end() {
         phase = .ending
+        pause = .needsInput
         http = HTTPSession()
-        server.release(self)
+        server.hold(0, by: self)
         stream.isReadingPaused = false
         if stream.hasInputEnded { return stream.closeAfterFlush() }
         setDeadline(server.isStopping ? server.limits.stopLingerTimeout : server.limits.lingerTimeout)
@@ -196,9 +211,10 @@ final class IntakeConnection {
         if stream.hasInputEnded { stream.closeAfterFlush() }
     }
 
-    private func setDeadline(_ pause: SessionPause) {
+    private func setDeadline() {
         let limits = server.limits
-        if pause == .admissionFull || pause == .answersFull || isWaiting && stream.outputCount == 0 {
+        let waitsForCommit = pause == .admissionFull || pause == .answersFull || pause == .repeatWaits
+        if waitsForCommit || isWaiting && stream.outputCount == 0 {
             timed = nil
             deadline = .distantFuture
         } else if phase == .http, http.isInBody || stream.inputCount > 0 {

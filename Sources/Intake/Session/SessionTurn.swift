@@ -1,9 +1,10 @@
+internal import Queue
 package import Time
 
 /// What a session works with: where events go, the bounds, and where its answers are collected.
 package struct SessionTurn {
     /// A session stops taking input while it has this many bytes of answers.
-    static let outputBytes = 65_536
+    static let outputBytes = 4_096
 
     let admission: Admission
     let limits: IntakeLimits
@@ -15,8 +16,12 @@ package struct SessionTurn {
     package var refused: UInt64 = 0
     /// Events that were made durable.
     package var accepted: UInt64 = 0
+    /// Events that were durable already when they came again.
+    package var duplicates: UInt64 = 0
+    /// The user whose connection it is.
+    package var user: UInt32 = 0
     /// Where the events of a request stand; kept for its storage.
-    var events: [Range<Int>] = []
+    var events: [FoundEvent] = []
 
     package init(admission: Admission, limits: IntakeLimits) {
         self.admission = admission
@@ -34,6 +39,8 @@ package enum SessionPause: Sendable {
     case answersFull
     /// Its answers must be sent first.
     case outputFull
+    /// Its request repeats events that wait for their commit.
+    case repeatWaits
 }
 
 extension SessionTurn {
@@ -42,6 +49,17 @@ extension SessionTurn {
         if output.count >= Self.outputBytes { return .outputFull }
         if answersFull { return .answersFull }
         return admission.isFull ? .admissionFull : nil
+    }
+
+    /// The keys of the events found in the body of a request; empty where nothing names them.
+    func keys(of request: EventRequest, _ body: Span<UInt8>) -> [DuplicateKey] {
+        var keys: [DuplicateKey] = []
+        for event in events {
+            guard let identity = event.identity else { break }
+            keys.append(admission.recent.names.key(of: identity, in: body))
+        }
+        guard keys.isEmpty, let idempotencyKey = request.idempotencyKey else { return keys }
+        return admission.recent.names.keys(of: events, in: body, idempotencyKey: idempotencyKey, user: user)
     }
 }
 

@@ -12,6 +12,9 @@ struct QueueIdentity: Equatable {
     /// It leaves the daemon nowhere, so that no client can write an event that passes for a batch.
     var seal: UInt32 { UInt32(truncatingIfNeeded: low) }
 
+    /// What the keys that tell repeats begin from.
+    var keySeed: KeyedHash.Seed { KeyedHash.Seed(low: low, high: high) }
+
     func encode(into bytes: inout [UInt8]) {
         bytes.appendLittleEndian(low)
         bytes.appendLittleEndian(high)

@@ -45,7 +45,9 @@ final class SimulatedProcess {
         self.queue = queue
         desk = LetterDesk(queue)
         let snapshot = queue.snapshot
-        let admission = Admission(context: AcceptContext(connectionType: .unknown, closed: []))
+        let admission = Admission(
+            context: AcceptContext(connectionType: .unknown, closed: []),
+            recent: RecentEvents(seed: queue.recovery.keySeed, keys: queue.recovery.keyed.map(\.key)))
         admission.consent = Consent(kept: queue.recovery.consent, used: [Simulation.category])
         var made: UInt64 = 0
         let units = world.settings.destinations.map { settings in
