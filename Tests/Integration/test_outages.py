@@ -35,7 +35,7 @@ UNANNOUNCED = BEAT + TIMEOUT + 5
 # kernel sends once more what it kept, or just before the daemon's patience ends.
 MARGIN = 1
 BATCH = 20
-OTHER = "10.203.0.9/24"
+OTHER = {4: "10.203.0.9/24", 6: "fd09::9/64"}
 DROP = "out! nft add table inet t; nft add chain inet t c '{ type filter hook input priority 0; policy drop; }'"
 
 
@@ -80,7 +80,7 @@ def each(families, *lines):
     made = []
     for family in families:
         # A default of IPv6 outlives the address that it was set beside.
-        words = {"-F": f"-{family}", "GATEWAY": OUTER[family], "ADDRESS": INNER[family],
+        words = {"-F": f"-{family}", "GATEWAY": OUTER[family], "ADDRESS": INNER[family], "OTHER": OTHER[family],
                  "NHID": str(family), "NODAD": "nodad" if family == 6 else ""}
         for line in lines:
             for word, value in words.items():
@@ -104,15 +104,15 @@ def kinds(families):
              each(families, default + " metric 100"), routes[1]),
         Kind("address", each(families, "in addr del ADDRESS dev v0"),
              each(families, "in addr add ADDRESS dev v0 NODAD", default), *routes),
+        Kind("another address", each(families, "in addr del ADDRESS dev v0"),
+             each(families, "in addr add OTHER dev v0 NODAD", default), routes[0],
+             each(families, "in addr del OTHER dev v0", "in addr add ADDRESS dev v0 NODAD")
+             + each([family for family in families if family == 6], "in -F route del default")),
         Kind("rule", each(families, "in -F rule del pref 100"), each(families, rule[1]), each(families, *rule),
              each(families, "in -F rule del pref 100", "in -F route del default table 77")),
         Kind("nexthop", each(families, "in nexthop del id NHID"), each(families, *nexthop), each(families, *nexthop),
              each(families, "in nexthop del id NHID"), bears_no_carrier=False),
     ]
-    if families == (4,):
-        announced += [Kind("another address", each(families, "in addr del ADDRESS dev v0"),
-                           (f"in addr add {OTHER} dev v0", *routes[0]), routes[0],
-                           (f"in addr del {OTHER} dev v0", *each(families, "in addr add ADDRESS dev v0")))]
     if len(families) > 1:
         announced += [Kind(f"route of IPv{family} alone", each([family], "in -F route del default"),
                            each([family], default), *routes, is_partial=True) for family in families]
@@ -287,6 +287,9 @@ def run(families, seed, count):
     try:
         box.link = Link(box)
         ways = Ways(box)
+        # Without an address of the kernel's own making IPv6 solicits no neighbour once its link was down.
+        for where, link in (("in", "v0"), ("out", "v1")):
+            ways.change([f"{where} link set {link} {word}" for word in ("down", "addrgenmode eui64", "up")])
         box.daemon.start()
         pid = box.daemon.pid()
         posting = Posting(box)
