@@ -97,6 +97,7 @@ struct RenderingTests {
         report.destinations[0].oldestAge = .seconds(3_600)
         let text = try screen(report)
         #expect(text.contains("\n  Why      what waits has no consent to leave (consent)\n"))
+        #expect(text.contains("\n  Next     what may leave is sent at once; the rest waits\n"))
         #expect(text.contains("\n  Waiting  7 events, the oldest for 1 h\n"))
         #expect(
             text.contains(

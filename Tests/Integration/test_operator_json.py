@@ -85,6 +85,11 @@ def test_every_command_prints_its_shape(daemons, collector):
         assert run("dead retry", first)["count"] == 1
         until(lambda: collector.numbers() == [1], 10, "the letter arrives")
         assert run("dead drop", "--all", "--yes")["count"] == 1
+        assert run("probe", "main")["reason"] == "none"
+        assert run("consent set", "ads", "hold") == {"state": "hold", "purged": 0}
+        run("send", "--consent", "ads", stdin='{"n":9}')
+        assert run("consent show")["consent"] == {"ads": "hold"} == run("status")["consent"]
+        assert run("purge", "--consent", "ads", "--yes")["purged"] == 1
         assert run("verify")["sound"]
         assert run("export")["summary"]["events"] == 2 and len(ran["export"]) == 3
         daemon.destinations = {"main": f"http://127.0.0.1:{port}/x"}

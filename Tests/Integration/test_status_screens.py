@@ -137,3 +137,13 @@ def test_draining(daemons, collector):
     daemon.post_numbers(range(2, 12))
     until(lambda: asked(collector) > before, 10, "the next is on its way")
     check("draining", daemon)
+
+
+def test_consent_held(daemons, collector):
+    daemon = daemons(url=collector.url).start()
+    subprocess.run([UPLINKCTL, "consent", "set", "ads", "hold", "--socket", daemon.control], check=True,
+                   stdout=subprocess.DEVNULL)
+    daemon.post_numbers([1])
+    assert daemon.post([{"n": number} for number in (2, 3)], consent="ads")[0] == 202
+    until(lambda: daemon.assert_ledger()["delivered"] == 1 and daemon.destination()["reason"] == "consent", 10, "held")
+    check("consent-held", daemon)

@@ -14,7 +14,7 @@ struct CommandOption: Sendable {
     /// Those that every command takes.
     static let common = [
         CommandOption(name: "--socket", value: "PATH", summary: "talk to the daemon at PATH", candidates: .files),
-        CommandOption(name: "--json", value: nil, summary: "print JSON, as the daemon gives it"),
+        CommandOption(name: "--json", value: nil, summary: "print JSON, of the shape that control.md has"),
         CommandOption(name: "--no-pager", value: nil, summary: "accepted; output is never paged"),
         CommandOption(name: "--help", value: nil, summary: "explain a command, or list them all"),
         CommandOption(name: "--version", value: nil, summary: "print the version"),

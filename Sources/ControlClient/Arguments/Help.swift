@@ -13,7 +13,7 @@ enum Help {
         Options:
         \(list(CommandOption.common.map { ($0.usage, $0.summary) }))
         Environment: UPLINKCTL_SOCKET (control socket), UPLINKD_SOCKET (events socket),
-        NO_COLOR.
+        UPLINKD_CONFIG (configuration), NO_COLOR.
 
         Exit status: 0 done, 1 failed, 2 usage, 3 daemon not running (status),
         4 something needs a person (status --check), 65 bad event, 69 daemon not

@@ -69,7 +69,12 @@ struct DestinationWords {
                 + (one.attempts > 0 ? "; \(tries)" : "")
         }
         guard one.state == "reachable" else { return nil }
-        return queued > 0 ? "what waits is being sent, the oldest first" : "what is accepted is sent at once"
+        guard queued > 0 else { return "what is accepted is sent at once" }
+        switch one.reason {
+        case "consent", "policy": return "what may leave is sent at once; the rest waits"
+        case "storage": return "nothing is sent until the disk does its part again"
+        default: return "what waits is being sent, the oldest first"
+        }
     }
 
     private var pauseEnd: String {
