@@ -132,7 +132,8 @@ class Link(threading.Thread):
     """Sends a frame every 20 ms from the daemon's end of the pair, and knows when they came to the other.
 
     The kernel announces a carrier and lets frames out up to a second later, when it next looks after its links
-    (linkwatch; at most once a second): until then whatever is sent is thrown away.
+    (linkwatch; at most once a second): until then whatever is sent is thrown away. A check that is sent then, 250 ms
+    after the announcement, may fail as no neighbour answers; the next comes a second later, so 2 s after a cure.
     """
 
     KIND = 0x88B5
