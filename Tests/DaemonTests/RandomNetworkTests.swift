@@ -41,7 +41,9 @@ struct RandomNetworkTests {
                             name: "d\(number)", url: try DestinationURL("https://192.0.2.\(number)/in")),
                         positions: [], userAgent: "test", seed: seed + number, lastID: number << 40))
             }
-            coordinator = Coordinator(units: units, admission: Admission(context: .unknown), newest: [:], at: start)
+            let admission = Admission(
+                context: .unknown, recent: RecentEvents(seed: KeyedHash.Seed(low: seed, high: 1)))
+            coordinator = Coordinator(units: units, admission: admission, newest: [:], at: start)
         }
 
         /// The kernel says that something changed, or that what it said was lost.

@@ -1,5 +1,6 @@
 import Bytes
 import JSON
+import JSONReference
 import Testing
 
 struct DocumentTableTests {

@@ -56,7 +56,9 @@ enum FuzzedSession {
         _ session: consuming some Session, _ source: Pieces, _ limits: IntakeLimits
     ) -> [String] {
         var (session, source) = (session, source)
-        let admission = Admission(context: AcceptContext(connectionType: .ethernet, closed: []))
+        let admission = Admission(
+            context: AcceptContext(connectionType: .ethernet, closed: []),
+            recent: RecentEvents(seed: KeyedHash.Seed(low: 1, high: 2)))
         var turn = SessionTurn(admission: admission, limits: limits)
         var (waiting, stored): ([UInt8], [String]) = ([], [])
         var isWhole = false
