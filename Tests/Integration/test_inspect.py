@@ -17,7 +17,7 @@ import time
 
 import pytest
 
-from harness import ROOT, UPLINKCTL, Collector, Daemon, LineClient, Script, until
+from harness import ROOT, UPLINKCTL, Collector, Daemon, LineClient, Script, request, until
 
 FLIPS = int(os.environ.get("UPLINKD_FLIPS", "500"))
 SEED = int(os.environ.get("UPLINKD_SEED", "4"))
@@ -354,6 +354,9 @@ def test_the_first_format(home):
     collectors = {name: Collector() for name in ("collector", "archive")}
     daemon = Daemon(home, destinations={name: each.url for name, each in collectors.items()}, options="FlushSpread=0")
     daemon.start()
+    # It has a log of a category and, being older, no file that says what may be done with it.
+    assert daemon.status()["consent"] == {"ads": "hold"}
+    assert request(daemon.control, "PUT", "/v1/consent/ads", '{"state":"allow"}')[0] == 200
     try:
         for name, collector in collectors.items():
             due = [
