@@ -87,7 +87,7 @@ package struct RecoveryReport: Sendable, Equatable {
     /// The newest events with a key, oldest first, at most 65,536, from the newest segment of each log.
     package internal(set) var keyed: [Keyed] = []
     /// What the keys of this queue's events are made with: a secret that is never told.
-    package internal(set) var keySeed = KeyedHash.Seed(low: 0, high: 0)
+    package var keySeed = KeyedHash.Seed(low: 0, high: 0)
     /// The age clock of the newest batch, or as it was written down later, in milliseconds.
     package var age: UInt64 = 0
     /// The states of consent that operators have set.

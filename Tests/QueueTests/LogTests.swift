@@ -64,7 +64,9 @@ import Time
         let bench = try Bench(FileStorage(directory: folder.path))
         bench.commit(batches: [3, 500, 1])
         try bench.restart(clean: clean)
-        #expect(bench.queue.recovery == expectedRecovery)
+        var expected = expectedRecovery
+        expected.keySeed = bench.queue.recovery.keySeed
+        #expect(bench.queue.recovery == expected)
         bench.commit(batches: [2])
         try bench.restart(clean: clean)
         let delivery = try bench.drain()
