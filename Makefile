@@ -13,8 +13,9 @@ DESTDIR ?=
 UNIT_DIR ?= $(PREFIX)/lib/systemd/system
 VERSION := $(shell sed -n 's/.*text = "\(.*\)"/\1/p' Sources/Version/Version.swift)
 PYTHON ?= /usr/bin/python3
-# Swift's runtime is linked in: what is installed needs no Swift.
-RELEASE := -c release --static-swift-stdlib -Xlinker --gc-sections
+# Swift's runtime is linked in: what is installed needs no Swift. lld keeps half a megabyte of relocations in a few KB.
+RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker -z \
+    -Xlinker pack-relative-relocs
 # The toolchain's program that prints where a process trapped; without it a trap leaves no trace.
 BACKTRACE ?= $(dir $(realpath $(shell command -v swift)))../libexec/swift/linux/swift-backtrace-static
 # Under sudo there may be no Swift; what was built is still there.
