@@ -32,6 +32,18 @@ struct PeekTests {
         #expect(bench.queue.oldestEvents(at: bench.age)[.normal] == nil)
     }
 
+    @Test func theOldestIsTheFirstThatIsNotPurged() throws {
+        let bench = try Bench(MemoryStorage(), destinations: ["main", "other"])
+        let epoch = try epoch(bench.commit(.normal, batches: [3, 2]))
+        let ids = (1...5).map { EventID(epoch: epoch, sequence: $0) }
+        for (gone, oldest) in [([0], 1), ([2], 1), ([1], 3), ([3], 4)] {
+            #expect(try bench.queue.purge(ids: gone.map { ids[$0] }) == 1)
+            #expect(bench.queue.oldestEvents(at: bench.age)[.normal]?.id == ids[oldest])
+        }
+        #expect(try bench.queue.purge(ids: [ids[4]]) == 1)
+        #expect(bench.queue.oldestEvents(at: bench.age)[.normal] == nil)
+    }
+
     @Test func whatIsNotThereIsNoDamage() throws {
         let bench = try Bench(MemoryStorage())
         let epoch = try epoch(bench.commit(.normal, batches: [200, 200, 200]))
