@@ -105,11 +105,12 @@ extension Queue {
     private func segments(
         of log: LogState, holding ids: Set<EventID>, orOldBytes: Bool
     ) throws(QueueError) -> [Int] {
+        // Whatever proves to be none of the log's is left out, and indices are others from then on.
+        for index in log.segments.indices.reversed() { _ = isProven(index, of: log) }
         var found: Set<Int> = []
         for index in log.segments.indices where orOldBytes {
             if try header(of: log, index)?.isRecycled ?? true { found.insert(index) }
         }
-        for index in log.segments.indices.reversed() { _ = isProven(index, of: log) }
         for id in ids {
             guard var index = log.index(holding: id.sequence) else { continue }
             found.insert(index)
