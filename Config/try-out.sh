@@ -19,13 +19,16 @@ sockets=$folder
 if ((${#sockets} > 90)); then
     sockets=$(mktemp -d /tmp/uplinkd-run.XXXXXX)
 fi
+events=$sockets/events.sock
+control=$sockets/control.sock
+configuration=$folder/uplinkd.conf
 # A socket left from before would look as if the daemon were there.
-rm -f "$sockets/events.sock" "$sockets/control.sock"
-cat > "$folder/uplinkd.conf" <<END
+rm -f "$events" "$control"
+cat > "$configuration" <<END
 [Intake]
-Socket=$sockets/events.sock
+Socket=$events
 [Control]
-Socket=$sockets/control.sock
+Socket=$control
 [Queue]
 Directory=$folder/queue
 [Destination "main"]
@@ -45,11 +48,11 @@ trap stop EXIT
 "$bin/uplinkctl" collector --listen "127.0.0.1:$port" &
 collector=$!
 running+=("$collector")
-"$bin/uplinkd" --config "$folder/uplinkd.conf" &
+"$bin/uplinkd" --config "$configuration" &
 daemon=$!
 running+=("$daemon")
 
-answers() { "$bin/uplinkctl" --socket "$sockets/control.sock" status >/dev/null 2>&1; }
+answers() { "$bin/uplinkctl" --socket "$control" status >/dev/null 2>&1; }
 for _ in {1..100}; do
     for process in "${running[@]}"; do
         kill -0 "$process" 2>/dev/null && continue
@@ -64,17 +67,23 @@ for _ in {1..100}; do
 done
 cat <<END
 
-uplinkd is running, with its files in $folder. From another terminal post an event, and see it come out here:
+uplinkd is running, with its files in $folder. In another terminal say where, once:
 
-    curl --unix-socket $sockets/events.sock -d '{"event":"hello"}' http://localhost/v1/events
-    echo '{"event":"boot"}' | nc -N -U $sockets/events.sock
-    echo '{"event":"door"}' | $bin/uplinkctl --socket $sockets/events.sock send
-    $bin/uplinkctl --socket $sockets/control.sock status
+    export PATH=${bin@Q}:"\$PATH" UPLINKD_CONFIG=${configuration@Q}
+    export UPLINKD_SOCKET=${events@Q}
+    export UPLINKCTL_SOCKET=${control@Q}
+
+Then post an event there, and see it come out here:
+
+    curl --unix-socket "\$UPLINKD_SOCKET" -d '{"event":"hello"}' http://localhost/v1/events
+    echo '{"event":"boot"}' | nc -N -U "\$UPLINKD_SOCKET"
+    echo '{"event":"door"}' | uplinkctl send
+    uplinkctl status
 
 To try an outage end the collector, post, and start a collector again:
 
     kill $collector
-    $bin/uplinkctl collector --listen 127.0.0.1:$port
+    uplinkctl collector --listen 127.0.0.1:$port
 
 Ctrl-C stops both.
 
@@ -88,7 +97,7 @@ if [[ $ended == "$collector" ]]; then
 
 The collector has ended. uplinkd goes on and keeps what is posted. Start a collector again from another terminal:
 
-    $bin/uplinkctl collector --listen 127.0.0.1:$port
+    uplinkctl collector --listen 127.0.0.1:$port
 
 END
     status=0

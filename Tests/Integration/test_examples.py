@@ -37,26 +37,34 @@ def is_there(name):
 
 
 @contextlib.contextmanager
-def full(path):
-    """Answers one client as a daemon whose queue is full does."""
+def served(path, serve):
+    """Gives each client that connects to `serve`, one after the other."""
     server = socket.socket(socket.AF_UNIX)
     server.bind(path)
-    server.listen(1)
+    server.listen(8)
 
-    def serve():
-        link, _ = server.accept()
-        with link:
-            if link.recv(65536)[:1] == b"P":
-                link.sendall(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
-            else:
-                link.sendall(b'{"error":{"line":1,"status":503,"detail":"the queue is full","retry_after":30}}\n')
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                link, _ = server.accept()
+                with link:
+                    serve(link)
 
-    thread = threading.Thread(target=serve, daemon=True)
+    thread = threading.Thread(target=accept, daemon=True)
     thread.start()
     yield
+    server.shutdown(socket.SHUT_RDWR)
+    thread.join(10)
     server.close()
     os.unlink(path)
-    thread.join(10)
+
+
+def is_full(link):
+    """Answers as a daemon whose queue is full does."""
+    if link.recv(65536)[:1] == b"P":
+        link.sendall(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+    else:
+        link.sendall(b'{"error":{"line":1,"status":503,"detail":"the queue is full","retry_after":30}}\n')
 
 
 def test_each_language_has_an_example():
@@ -91,6 +99,26 @@ def test_an_example(make_box, home, name):
         os.unlink(box.daemon.events)
     out = post(box)
     assert out.returncode != 0 and out.stderr, "that no daemon is there is an error"
-    with full(box.daemon.events):
+    with served(box.daemon.events, is_full):
         out = post(box)
     assert out.returncode != 0 and out.stderr, "that the queue is full is an error"
+
+
+def test_a_repeat_has_the_key_of_its_first_try_and_no_other_request_has(home):
+    """Every other request is cut off without an answer, as by a kill between the commit and its answer."""
+    seen = []
+
+    def serve(link):
+        head = link.recv(65536).decode()
+        seen.append((re.search(r"^Idempotency-Key: (\S+)\r$", head, re.M).group(1), head.splitlines()[-1]))
+        if len(seen) % 2 == 0:
+            link.sendall(b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+
+    path = os.path.join(home, "events.sock")
+    with served(path, serve):
+        # Twice in one shell: with one process id, as two boots may have.
+        subprocess.run(["sh", "-c", f'set -- "$0"; {examples()["sh"] * 2}', path], check=True, timeout=60)
+    assert [event for _, event in seen] == [f'{{"event":"boot","number":{each}}}' for each in (1, 1, 2, 2)] * 2
+    keys = [key for key, _ in seen]
+    assert keys[::2] == keys[1::2], "both tries of a request have one key"
+    assert len(set(keys)) == 4, "no two requests have the same"
