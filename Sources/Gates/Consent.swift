@@ -6,6 +6,9 @@ package struct Consent: Sendable {
     /// There are no more: each has a log of its own.
     package static let maximumCategories = 64
 
+    /// Stands among the kept states for every category that has none.
+    package static let others = ""
+
     /// What operators have set, durably.
     private var kept: [String: ConsentState]
     private var settings: ConsentSettings
@@ -18,8 +21,9 @@ package struct Consent: Sendable {
     /// Purges in hand, by category.
     private var purges: [String: Int] = [:]
     /// True where the kept states could not be read.
-    private let isLost: Bool
-    /// Categories on hold because their kept state could not be read; each until it is set anew.
+    package let isLost: Bool
+    /// Categories of which there is a trace, on hold because their kept state could not be read; each until it is set
+    /// anew, as are all others.
     package private(set) var lost: Set<String> = []
 
     /// The states after a start that found `kept` and logs of the `used` categories.
@@ -31,15 +35,27 @@ package struct Consent: Sendable {
             self.kept = states
             isLost = false
         case .lost(let named):
-            self.kept = [:]
+            // An operator may have set any other, too.
+            self.kept = [Self.others: .hold]
             isLost = true
-            for category in named.union(used).union(settings.states.keys) { lose(category) }
+            for category in named.union(used).sorted() { lose(category) }
         }
     }
 
     private mutating func lose(_ category: String) {
-        kept[category] = .hold
+        guard lost.count < Self.maximumCategories else { return }
+        kept[category] = settled(category)
         lost.insert(category)
+    }
+
+    /// The lost categories in words; nil where none is lost, or all are set anew.
+    package var lostText: String? {
+        lost.isEmpty ? nil : lost.sorted().joined(separator: ", ") + " and all others"
+    }
+
+    /// What is to be kept of the states that are lost.
+    package var lostStates: [String: ConsentState] {
+        kept.filter { lost.contains($0.key) || $0.key == Self.others }
     }
 
     /// The state of a category, whether it was ever used or not.
@@ -49,21 +65,25 @@ package struct Consent: Sendable {
 
     /// The state without what is asked for.
     private func settled(_ category: String) -> ConsentState {
-        kept[category] ?? settings.states[category] ?? settings.fallback
+        if let state = kept[category] { return state }
+        return max(settings.states[category] ?? settings.fallback, kept[Self.others] ?? .allow)
     }
 
     /// The categories that are used, named in the configuration, or set by an operator; in order.
     package var categories: [String] { known.sorted() }
 
-    private var known: Set<String> { used.union(kept.keys).union(settings.states.keys).union(asked.keys) }
+    private var known: Set<String> { taken.union(settings.states.keys) }
+
+    /// Those that have a log or a state of their own.
+    private var taken: Set<String> { used.union(kept.keys).union(asked.keys).subtracting([Self.others]) }
 
     /// The categories of which nothing may be sent now; in order.
     package var withheld: [String] { categories.filter { state(of: $0) != .allow || purges[$0] != nil } }
 
     /// False where there are as many categories as there may be, and this is none of them.
     package func hasRoom(for category: String) -> Bool {
-        let known = known
-        return known.contains(category) || known.count < Self.maximumCategories
+        let taken = taken
+        return taken.contains(category) || taken.count < Self.maximumCategories
     }
 
     /// True while events of a category are being purged.

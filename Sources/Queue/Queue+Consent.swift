@@ -11,9 +11,9 @@ extension Queue {
     /// - Throws: `failed`; then those of before stand, but a crash may yet bring the new ones.
     package func keep(consent states: [String: ConsentState]) throws(QueueError) {
         let all = consentStates.merging(states) { $1 }
-        guard all != consentStates || isConsentLost else { return }
+        guard all != consentStates || isConsentLost || isConsentUnsure else { return }
         // What is on hold for want of its state must not be forgotten by the file that comes next.
-        if isConsentLost { consentStates.merge(states.filter { $0.value == .hold }) { $1 } }
+        if isConsentLost { consentStates.merge(states.filter { $0.value != .allow }) { $1 } }
         try completeStart()
         do throws(QueueError) {
             try write(consent: all)
@@ -33,6 +33,7 @@ extension Queue {
     }
 
     private func write(consent states: [String: ConsentState]) throws(QueueError) {
+        isConsentUnsure = true
         try storage.unlinkIfThere(ConsentRecord.newPath)
         try attempt(.write, ConsentRecord.newPath) { () throws(Errno) in
             let bytes = ConsentRecord.encode(states, seal: identity.seal)
@@ -44,7 +45,7 @@ extension Queue {
             hasConsent = true
             try storage.synchroniseDirectory("")
         }
-        (isConsentLost, unreadConsent) = (false, [])
+        (isConsentLost, isConsentUnsure, unreadConsent) = (false, false, [])
     }
 
     private func setAside(_ unread: [UInt8]) throws(Errno) {
@@ -66,6 +67,7 @@ extension Queue {
         case .whole(let states): consentStates = states
         case .lost(let named):
             isConsentLost = true
+            consentStates[Consent.others] = .hold
             for category in named { consentStates[category] = .hold }
         }
         recovery.consent = found

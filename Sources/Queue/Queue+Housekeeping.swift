@@ -128,9 +128,10 @@ extension Queue {
             let name = log.segments[behind].name
             if beginsWithNewEvents(name, of: log) { return name.first - 1 }
             // Whatever was acknowledged before a later one was opened, that one's header bounds.
-            let later = log.segments.indices[(behind + 1)...].lazy
-            let bound = later.compactMap { (try? self.header(of: log, $0))?.previous?.last }.first
-            return bound ?? log.end(of: log.segments.count - 1)
+            for later in log.segments.indices[(behind + 1)...] {
+                if let bound = (try? header(of: log, later))?.previous?.last { return bound }
+            }
+            return log.end(of: log.segments.count - 1)
         }
         return next.lastAcknowledged(from: log.segments[index].name.id)
     }

@@ -39,6 +39,9 @@ package final class Queue {
     var consentStates: [String: ConsentState] = [:]
     /// True where the file `consent` is there.
     var hasConsent = false
+    /// True where a write has failed, so that either may stand in it after a crash: what was kept before, or what was
+    /// to be.
+    var isConsentUnsure = false
     /// True until a file takes the place of one that the start could not read whole.
     var isConsentLost = false
     /// What stood in that one.

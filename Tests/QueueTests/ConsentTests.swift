@@ -91,8 +91,22 @@ import Time
         #expect(storage.files["consent"]?.bytes == damaged, "no log of a category makes a new one")
         try bench.queue.keep(consent: ["ads": .allow])
         try bench.restart(clean: false)
-        #expect(bench.queue.recovery.consent == .whole(["ads": .allow, "metrics": .hold, "named": .hold]))
+        let kept: [String: ConsentState] = ["ads": .allow, "metrics": .hold, "named": .hold, Consent.others: .hold]
+        #expect(bench.queue.recovery.consent == .whole(kept))
         #expect(storage.files["quarantine/consent"]?.bytes == damaged)
+    }
+
+    /// A failed sync of the directory leaves the new file there, and what was before in force.
+    @Test func whatIsSetAgainAfterAFailureIsWrittenAgain() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        try bench.queue.keep(consent: ["ads": .hold])
+        storage.fault = { $0 == .synchroniseDirectory("") ? .io : nil }
+        #expect(throws: QueueError.self) { try bench.queue.keep(consent: ["ads": .allow]) }
+        storage.fault = nil
+        try bench.queue.keep(consent: ["ads": .hold])
+        try bench.restart(clean: false)
+        #expect(bench.queue.recovery.consent == .whole(["ads": .hold]))
     }
 
     @Test func aMissingFileBesideALogOfACategoryIsLost() throws {

@@ -114,7 +114,7 @@ struct NoticeTests {
         .cursorReset(destination: "main", log: "normal", first: 1),
         .lettersAdopted(2, destination: "main", log: "normal"), .recovered(events: 10, took: .milliseconds(20)),
         .strayFiles(["lost+found"])[0], .strayFiles((1...10).map { "\($0)" })[8],
-        .consentChanged("ads", from: "allow", to: "hold", cause: "operator"), .consentLost(categories: ["ads", "b"]),
+        .consentChanged("ads", from: "allow", to: "hold", cause: "operator"), .consentLost(categories: "ads, b"),
         .eventsPurged(3, category: "ads"),
         .queueFilling(percent: 80, events: 5, bytes: 6), .intakeRefused(reason: "full", detail: "the queue is full"),
         .configurationProblem(isError: false, at: "f:1:2", "unknown key"),

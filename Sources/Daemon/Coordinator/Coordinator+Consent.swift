@@ -19,7 +19,7 @@ extension Coordinator {
     package mutating func beginConsent(at now: Instant) -> [CoordinatorEffect] {
         occasion = "start"
         let consent = admission.consent
-        if !consent.lost.isEmpty { keepLost() }
+        if consent.isLost { keepLost() }
         for category in consent.categories where consent.isUsed(category) && consent.state(of: category) == .deny {
             effects.append(.purge(category: category))
         }
@@ -63,9 +63,8 @@ extension Coordinator {
     }
 
     private mutating func keepLost() {
-        let lost = admission.consent.lost
-        effects.append(.keepConsent(Dictionary(uniqueKeysWithValues: lost.map { ($0, ConsentState.hold) })))
-        effects.append(.notice(.consentLost(categories: lost.sorted())))
+        effects.append(.keepConsent(admission.consent.lostStates))
+        effects.append(.notice(.consentLost(categories: admission.consent.lostText ?? "all")))
     }
 
     private mutating func change(at now: Instant, _ change: (inout Consent) -> Void) {

@@ -38,8 +38,9 @@ struct StatusAssembly {
                 connections: statistics.connections),
             destinations: destinations + Self.removed(thread.snapshot, clock),
             queue: Self.queue(thread, at: now), storage: storage, consent: Self.consent(thread))
-        let lost = thread.coordinator.admission.consent.lost.sorted().joined(separator: ", ")
-        if !lost.isEmpty { report.consentDetail = "what was set could not be read: on hold until set anew: \(lost)" }
+        if let lost = thread.coordinator.admission.consent.lostText {
+            report.consentDetail = "what was set could not be read: on hold until set anew: \(lost)"
+        }
         report.longestTurn = max(thread.longestStall, thread.loop.longestTurn)
         self.report = report
     }

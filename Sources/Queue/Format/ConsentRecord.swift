@@ -5,10 +5,10 @@ internal import Gates
 ///
 ///     0  u32  "UPA1"
 ///     4  u32  CRC32C of bytes 8 ..< 4,096, seeded with the first four bytes of the queue's identity
-///     8  u32  how many categories, at most 64
+///     8  u32  how many categories, at most 65
 ///    12  u32  zero
 ///    16       for each 40 bytes: u32 CRC32C of its other 36, seeded as above; u8 state (1 allow, 2 hold, 3 deny);
-///             u8 length of the name; 32 B the name; u16 zero
+///             u8 length of the name; 32 B the name; u16 zero. A name of no bytes stands for all that are not named
 ///             zeros
 ///
 /// A category's own checksum lets its name be known where the rest is damaged.
@@ -21,7 +21,7 @@ enum ConsentRecord {
     private static let entrySize = 40
 
     static func encode(_ states: [String: ConsentState], seal: UInt32) -> [UInt8] {
-        precondition(states.count <= Consent.maximumCategories)
+        precondition(headSize + states.count * entrySize <= size)
         var bytes: [UInt8] = []
         bytes.appendLittleEndian(magic)
         bytes.appendLittleEndian(UInt32(0))
@@ -52,7 +52,7 @@ enum ConsentRecord {
             states[category] = state
         }
         if isWhole { isWhole = bytes.loadLittleEndian(at: 8, as: UInt32.self) == UInt32(states.count) }
-        return isWhole ? .whole(states) : .lost(named: Set(states.keys))
+        return isWhole ? .whole(states) : .lost(named: Set(states.keys).subtracting([Consent.others]))
     }
 
     private static func entry(_ bytes: [UInt8], at start: Int, seal: UInt32) -> (String, ConsentState)? {
@@ -63,6 +63,6 @@ enum ConsentRecord {
             let state = ConsentState(rawValue: bytes[start + 4])
         else { return nil }
         let category = Array(bytes[start + 6..<start + 6 + length]).text
-        return category.isShortName ? (category, state) : nil
+        return category.isShortName || category == Consent.others ? (category, state) : nil
     }
 }

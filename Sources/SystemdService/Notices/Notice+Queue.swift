@@ -79,8 +79,8 @@ extension Notice {
     }
 
     /// The states of consent that were set could not be read.
-    package static func consentLost(categories: [String]) -> Notice {
-        Notice(.consentLost, [.detail: categories.joined(separator: ", ")])
+    package static func consentLost(categories: String) -> Notice {
+        Notice(.consentLost, [.detail: categories])
     }
 
     /// Events, of a category or one by its id, are gone from the disk; how many some destination still had.

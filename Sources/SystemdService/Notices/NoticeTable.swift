@@ -356,9 +356,9 @@ extension NoticeKind {
             priority: .error, distinguishedBy: [],
             text: "The states of consent could not be read[; on hold: @UPLINK_DETAIL@]",
             meaning: """
-                The file `consent` in the queue's directory is damaged or missing. Events of every category that was \
-                ever used or is named in the configuration are stored and not sent, until somebody says what may be \
-                done with them. What can be read of the old file is copied to `quarantine/consent`.
+                The file `consent` in the queue's directory is damaged or missing. Events of all categories are stored \
+                and not sent, but for those that the configuration denies, until somebody says what may be done with \
+                each. What can be read of the old file is copied to `quarantine/consent`.
                 """,
             action: "Set each category anew: `uplinkctl consent set CATEGORY allow`, `hold` or `deny`."
         ),
