@@ -39,6 +39,11 @@ extension Coordinator {
         effects.append(.change(change))
     }
 
+    /// What waits closes gates as well, and opens them when it is gone.
+    mutating func tellOfGates() {
+        for index in units.indices { tellOfGate(index) }
+    }
+
     mutating func tellOfNetwork(_ type: ConnectionType) {
         var change = Change(.network)
         change.from = connectionType.name
