@@ -105,6 +105,19 @@ struct ArgumentTests {
     }
 
     @Test(arguments: [
+        ["send", "--consent", "Bad Cat"], ["send", "--consent", "ads", "--lane", "urgent"], ["send", "--ttl", "x"],
+        ["send", "--ttl", "0"], ["send", "--ttl", "4294967296s"], ["consent", "set", "BAD!", "deny", "--yes"],
+        ["pause", "--for", "0s"], ["pause", "x", "--for", "soon"], ["pause", "--for", "367d"],
+        ["purge", "--consent", "BAD", "--yes"],
+    ])
+    func badValuesAreUsageErrorsBeforeTheDaemonIsAsked(_ words: [String]) {
+        let nowhere = ["UPLINKCTL_SOCKET": "/nowhere/c.sock", "UPLINKD_SOCKET": "/nowhere/e.sock"]
+        let console = CapturedConsole(input: ["{}\n"], environment: nowhere)
+        #expect(console.run(words) == 2)
+        #expect(!console.complaints.text.contains("nowhere"))
+    }
+
+    @Test(arguments: [
         ("127.0.0.1:8080", 0x7F00_0001, 8_080), ("localhost:1", 0x7F00_0001, 1), ("0.0.0.0:0", 0, 0),
         ("10.1.2.3:65535", 0x0A01_0203, 65_535),
     ])

@@ -326,11 +326,11 @@ struct CommandTests {
         let requests = Lock<[String]>([])
         try withServer(Self.taking(requests)) { path in
             let console = CapturedConsole(input: ["{\"a\":1}\n"], environment: ["UPLINKD_SOCKET": path])
-            #expect(console.run("send", "--ttl", "1min 30s&x", "--lane", "bulk") == 0)
+            #expect(console.run("send", "--ttl", "1min 30s", "--lane", "bulk") == 0)
         }
         #expect(
             requests.with { $0 } == [
-                "/v1/events?lane=bulk&ttl=1min%2030s%26x application/x-ndjson {\"a\":1}\n"
+                "/v1/events?lane=bulk&ttl=1min%2030s application/x-ndjson {\"a\":1}\n"
             ])
     }
 

@@ -24,6 +24,7 @@ extension Command {
             return .usage
         }
         let what = category == nil ? "the event \(wanted)" : "all events of \(wanted)"
+        if let refusal = console.refuse(category: category) { return refusal }
         if let refusal = console.confirm("Throw \(what) away for good?", invocation) { return refusal }
         var json = JSONWriter()
         json.beginObject()
