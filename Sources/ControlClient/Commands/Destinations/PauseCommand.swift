@@ -16,6 +16,6 @@ extension Command {
         json.beginObject()
         json.member(given: "for", span)
         json.endObject()
-        return ofDestinations(invocation, console, "pause", body: json.bytes) { _ in "is paused" }
+        return ofDestinations(invocation, console, "pause", body: json.bytes) { _ in ("paused", "is paused") }
     }
 }
