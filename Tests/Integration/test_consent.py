@@ -171,7 +171,7 @@ def test_a_denied_category_is_gone_for_every_destination(daemons, collector):
         daemon.start()
         assert daemon.post([{"n": 1}], consent="ads")[0] == 403
         assert found(daemon, "denied-") == []
-        assert "300 events of ads were purged" in daemon.read_log()
+        assert "Purged: 300 events of ads" in daemon.read_log()
         # Allowed again it starts clean.
         assert put(daemon, "ads", "allow")[0] == 200
         post(daemon, [5_000], "ads")

@@ -70,7 +70,7 @@ extension Coordinator {
         case .released: change.to = "released"
         case .flushed(let events, let span):
             change.to = "flushed"
-            change.detail = "\(events) events in \(span.milliseconds) ms"
+            change.detail = "\(events) \(events == 1 ? "event" : "events") in \(span.milliseconds) ms"
         }
         effects.append(.change(change))
     }
