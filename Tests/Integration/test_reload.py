@@ -90,6 +90,15 @@ def test_what_needs_a_restart_is_compared_with_what_is_in_force(daemons, collect
     assert told("[Queue]\nMaxSize=512M") == {"changed": [], "needs_restart": []}
 
 
+def test_when_the_last_event_left_is_known_after_a_reload(daemons, collector):
+    daemon = daemons(url=collector.url, options=FAST).start()
+    daemon.post_numbers([1])
+    until(lambda: daemon.assert_ledger()["delivered"] == 1, 10, "it is sent")
+    daemon.write_configuration(FAST + "\nBatchMaxEvents=7")
+    assert reload(daemon) == 200
+    assert daemon.destination()["last_success"]
+
+
 def test_other_checks_leave_what_is_in_flight(daemons, collector):
     """Only [Reachability] changes while a slow collector has the batch: it gets it once."""
     collector.script = Script(delay=1.0)
