@@ -288,7 +288,8 @@ def test_what_a_destination_lost_is_not_told_again_under_its_new_name(daemons, c
     told = "3 events of log normal expired, not acknowledged by destination "
     code, _, answer = daemon.post([{"n": number} for number in range(3)], ttl="1s")
     assert code == 202, answer
-    until(lambda: told + "second" in daemon.read_log(), 40, "they expire")
+    until(lambda: daemon.assert_ledger("second")["expired"] == 3, 60, "they expire")
+    until(lambda: told + "second" in daemon.read_log(), 5, "that is told")
     del daemon.destinations["second"]
     daemon.write_configuration(FAST, CHECKS)
     assert control(daemon, "reload").returncode == 0
