@@ -57,6 +57,14 @@ extension Configuration {
         return changes
     }
 
+    /// What differs in `new` from what is in force: where a reload cannot take it that of `first`, the configuration
+    /// of the start, and otherwise that of `old`, the one read last.
+    package static func changes(
+        from old: Configuration, startedWith first: Configuration, to new: Configuration
+    ) -> [ConfigurationChange] {
+        changes(from: old, to: new).filter { !$0.needsRestart } + changes(from: first, to: new).filter(\.needsRestart)
+    }
+
     private static func whole(
         _ destination: DestinationSection, _ kind: ConfigurationChange.Kind
     ) -> ConfigurationChange {

@@ -25,6 +25,9 @@ package enum Uplinkctl {
         case .help(let command):
             console.write(Array((command.map { Help.text(of: $0) } ?? Help.text(table: Command.all)).utf8))
             status = .success
+        case .helpOnGroup(let group):
+            console.write(Array(Help.text(ofGroup: group, table: Command.all).utf8))
+            status = .success
         case .run(let command, let invocation): status = command.run(invocation, console)
         }
         guard let failure = console.outputFailure, failure != .brokenPipe else { return status }

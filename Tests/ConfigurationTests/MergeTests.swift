@@ -90,4 +90,16 @@ struct MergeTests {
             ])
         #expect(Configuration.changes(from: old, to: old).isEmpty)
     }
+
+    @Test func whatWaitsForARestartIsComparedWithTheStart() throws {
+        let started = try configuration("[Queue]\nMaxSize=512M\n[Consent]\nDefault=allow\n")
+        let read = try configuration("[Queue]\nMaxSize=1G\n[Consent]\nDefault=hold\n")
+        func changes(_ old: Configuration, _ new: Configuration) -> [String] {
+            Configuration.changes(from: old, startedWith: started, to: new).map(\.description)
+        }
+        let pending = "[Queue] MaxSize: 512M -> 1G (needs a restart)"
+        #expect(changes(started, read) == ["[Consent] Default: allow -> hold", pending])
+        #expect(changes(read, read) == [pending], "it waits still")
+        #expect(changes(read, started) == ["[Consent] Default: hold -> allow"], "nothing waits any more")
+    }
 }

@@ -11,6 +11,7 @@ struct ArgumentTests {
             switch try Request(arguments, table: Command.all) {
             case .version: return "version"
             case .help(let command): return "help \(command?.name ?? "all")"
+            case .helpOnGroup(let group): return "help on \(group)"
             case .run(let command, let invocation):
                 let options = invocation.options.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
                 return ([command.name] + options + [invocation.operand ?? "-none"]).joined(separator: " ")
@@ -31,6 +32,8 @@ struct ArgumentTests {
         (["collector", "--listen", "0.0.0.0:0"], "collector --listen=0.0.0.0:0 -none"),
         (["--help"], "help all"), (["-h", "send"], "help send"), (["send", "--help", "x"], "help send"),
         (["help"], "help all"), (["help", "send"], "help send"), (["--version"], "version"),
+        (["consent", "--help"], "help on consent"), (["help", "dead"], "help on dead"),
+        (["dead", "ls", "--help"], "help dead ls"),
         (["--no-pager", "reload"], "reload --no-pager= -none"),
     ])
     func commandLinesAreUnderstood(_ arguments: [String], _ expected: String) {
@@ -102,6 +105,30 @@ struct ArgumentTests {
             for option in command.options + CommandOption.common { #expect(help.contains("  \(option.usage)  ")) }
             for line in (overview + help).split(separator: "\n") { #expect(line.utf8.count <= 80, "\(line)") }
         }
+    }
+
+    @Test(arguments: ["consent", "queue", "dead", "config", "destination"])
+    func helpOnAGroupNamesItsCommandsAlone(_ group: String) {
+        let help = CapturedConsole()
+        #expect(help.run(group, "--help") == 0)
+        for command in Command.all {
+            let isNamed = help.output.text.contains("  \(command.synopsis)  ")
+            #expect(isNamed == command.name.hasPrefix(group + " "), "\(command.name)")
+        }
+        for line in help.output.text.split(separator: "\n") { #expect(line.utf8.count <= 80, "\(line)") }
+    }
+
+    @Test(arguments: [
+        ["send", "--consent", "Bad Cat"], ["send", "--consent", "ads", "--lane", "urgent"], ["send", "--ttl", "x"],
+        ["send", "--ttl", "0"], ["send", "--ttl", "4294967296s"], ["consent", "set", "BAD!", "deny", "--yes"],
+        ["pause", "--for", "0s"], ["pause", "x", "--for", "soon"], ["pause", "--for", "367d"],
+        ["purge", "--consent", "BAD", "--yes"],
+    ])
+    func badValuesAreUsageErrorsBeforeTheDaemonIsAsked(_ words: [String]) {
+        let nowhere = ["UPLINKCTL_SOCKET": "/nowhere/c.sock", "UPLINKD_SOCKET": "/nowhere/e.sock"]
+        let console = CapturedConsole(input: ["{}\n"], environment: nowhere)
+        #expect(console.run(words) == 2)
+        #expect(!console.complaints.text.contains("nowhere"))
     }
 
     @Test(arguments: [

@@ -256,7 +256,7 @@ struct CommandTests {
         var script = Script()
         script.verdict = .taken(
             changed: ["a", "b"], needsRestart: ["[Queue] c (needs a restart)"],
-            warnings: ["x.conf:1:1: odd\u{1B}"])
+            warnings: ["x.conf:1:1: warning: odd\u{1B}"])
         try withDaemon(script) { (path, _) throws in
             let console = CapturedConsole()
             #expect(console.run("reload", "--socket", path) == 0)
@@ -268,7 +268,9 @@ struct CommandTests {
                     what needs a restart is in force after 'systemctl restart uplinkd'
 
                     """)
-            #expect(console.complaints.text == "uplinkctl: warning: x.conf:1:1: odd\\u001b\n")
+            #expect(console.complaints.text == "uplinkctl: x.conf:1:1: warning: odd\\u001b\n")
+            let json = CapturedConsole()
+            #expect(json.run("reload", "--json", "--socket", path) == 0 && json.complaints.isEmpty)
         }
         script.verdict = .refused(errors: ["x.conf:3:7: no such size: 12Q"])
         try withDaemon(script) { (path, _) throws in
@@ -326,11 +328,11 @@ struct CommandTests {
         let requests = Lock<[String]>([])
         try withServer(Self.taking(requests)) { path in
             let console = CapturedConsole(input: ["{\"a\":1}\n"], environment: ["UPLINKD_SOCKET": path])
-            #expect(console.run("send", "--ttl", "1min 30s&x", "--lane", "bulk") == 0)
+            #expect(console.run("send", "--ttl", "1min 30s", "--lane", "bulk") == 0)
         }
         #expect(
             requests.with { $0 } == [
-                "/v1/events?lane=bulk&ttl=1min%2030s%26x application/x-ndjson {\"a\":1}\n"
+                "/v1/events?lane=bulk&ttl=1min%2030s application/x-ndjson {\"a\":1}\n"
             ])
     }
 

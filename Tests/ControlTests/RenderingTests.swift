@@ -34,8 +34,10 @@ struct RenderingTests {
               Queue    1 MiB of 512 MiB (0 %); events: normal 12
               Room     for 9 d if nothing leaves and events come as in the last day
               Storage  ok; last sync took 1.2 ms
-              Intake   12,345 events accepted since the start, 2 refused, 1 repeated; 4 clients now
-              Consent  analytics on hold: 0 events wait until: uplinkctl consent set analytics allow
+              Intake   12,345 events accepted since the start, 2 requests or lines refused, \
+            1 repeated; 4 clients now
+              Consent  analytics on hold: no event of it waits; to let them leave: \
+            uplinkctl consent set analytics allow
 
             """
         #expect(try screen(.example) == expected)
@@ -80,11 +82,31 @@ struct RenderingTests {
         report.destinations[1].flags = [.removed]
         report.destinations[1].ledger.quarantined = 3
         report.destinations[1].ledger.evicted = 1_000
+        report.destinations[1].ledger.expired = 2
+        report.destinations[1].ledger.purged = 1
         let text = try screen(report)
         #expect(text.contains("\nbackup: removed from the configuration\n  Why      its events, and all new ones, are"))
         #expect(text.contains("\n  To do    put its section back, or: uplinkctl destination forget backup, or:"))
         #expect(text.contains("\n  backup is no longer configured, and 12 events are kept for it: put its"))
+        #expect(text.contains("\n  Given up 2 expired, 1 purged by an operator\n"))
         #expect(text.contains("\n  Lost     1,000 evicted to make room, 3 damaged on disk\n"))
+    }
+
+    @Test func anErrorThatIsOverIsNotShown() throws {
+        var report = StatusReport.example
+        let reached = try #require(report.destinations[0].since)
+        func failed(_ milliseconds: Int64) -> DestinationReport.Failure {
+            .init(
+                status: nil, detail: "nobody listens", location: nil,
+                at: WallTime(milliseconds: reached.milliseconds + milliseconds))
+        }
+        report.destinations[0].flags = [.paused]
+        report.destinations[0].lastError = failed(-1_000)
+        #expect(try !screen(report).contains("Error"))
+        report.destinations[0].attempts = 2
+        #expect(try !screen(report).contains("Error"), "it was reached since")
+        report.destinations[0].lastError = failed(1_000)
+        #expect(try screen(report).contains("\n  Error    nobody listens"))
     }
 
     @Test func whatIsHeldForConsentIsCountedAndTheWayOutIsNamed() throws {
@@ -102,7 +124,8 @@ struct RenderingTests {
         #expect(
             text.contains(
                 "\n  Consent  ads on hold: 7 events wait until: uplinkctl consent set ads allow\n"
-                    + "  Consent  crash denied: its events are refused\n  Consent  use allowed\n"))
+                    + "  Consent  crash denied: its events are refused\n"))
+        #expect(!text.contains("Consent  use"))
         #expect(!text.contains("Needs a person"))
     }
 

@@ -27,6 +27,16 @@ struct LossWatchTests {
         #expect(notices.isEmpty && next == nil)
     }
 
+    @Test func aNewNameIsToldOnlyOfNewLosses() {
+        var watch = LossWatch(snapshot([]))
+        _ = watch.take(snapshot([("second", 3, 1), ("a", 0, 0)]), at: start)
+        watch.rename("second", to: "third")
+        var told = watch.take(snapshot([("third", 3, 1), ("a", 0, 0)]), at: start + .seconds(61))
+        #expect(told.notices.isEmpty && told.next == nil)
+        told = watch.take(snapshot([("third", 5, 1), ("a", 0, 0)]), at: start + .seconds(62))
+        #expect(told.notices == [.eventsExpired(2, log: "normal", destination: "third")])
+    }
+
     @Test func theFirstIsToldAtOnceAndTheRestOnceAMinute() {
         var watch = LossWatch(snapshot([]))
         var told = watch.take(snapshot([("a", 3, 0), ("b", 0, 0)]), at: start)

@@ -47,6 +47,12 @@ struct ReloadTests {
             live()
         }
 
+        /// An event becomes durable.
+        func commit(_ log: LogName, first: UInt64) {
+            let outcome = CommitOutcome.committed(log: log, epoch: 1, first: first, count: 1)
+            tell(.committed(ordinal: first, [outcome], BatchHandover([])))
+        }
+
         func tell(_ event: CoordinatorEvent) { carryOut(coordinator.handle(event, at: now)) }
 
         private func carryOut(_ effects: [CoordinatorEffect]) {
@@ -106,6 +112,22 @@ struct ReloadTests {
         #expect(rig.changes.first { $0.kind == .state }?.cause == "reload")
         #expect(!rig.lines.contains { $0.contains("network") || $0.contains(" b ") }, "\(rig.lines)")
         #expect(!rig.changes.contains { $0.kind == .gate }, "\(rig.changes)")
+    }
+
+    @Test func whatWaitsForConsentIsToldWhenItComesAndWhenItIsGone() throws {
+        let rig = Rig([try unit("a", number: 1)])
+        rig.live()
+        rig.tell(.consent(.asked(.hold, of: "ads")))
+        rig.tell(.consent(.answered(.hold, of: "ads", isDurable: true)))
+        #expect(!rig.changes.contains { $0.kind == .gate }, "nothing waits yet")
+        let log = LogName.consent("ads")
+        rig.commit(log, first: 1)
+        rig.commit(log, first: 2)
+        rig.tell(.moved([CursorMove(destination: "a", log: log, low: 2, kind: .expired, count: 1)]))
+        rig.tell(.moved([CursorMove(destination: "a", log: log, low: 3, kind: .expired, count: 1)]))
+        rig.commit(.normal, first: 1)
+        let told = rig.changes.filter { $0.kind == .gate }
+        #expect(told.map(\.to) == ["consent (consent-ads)", "open"])
     }
 
     @Test func eachGateIsTold() throws {

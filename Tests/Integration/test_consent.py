@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import select
 import subprocess
 import time
 
@@ -77,10 +78,13 @@ def test_held_events_wait_through_a_restart_and_go_in_order(daemons, collector):
         assert ctl(daemon, "consent", "set", "ads", "hold").stdout == "ads: hold\n"
         line = next(each for each in map(json.loads, watch.stdout) if each["kind"] == "consent")
         assert (line["from"], line["to"], line["detail"], line["cause"]) == ("allow", "hold", "ads", "operator")
+        post(daemon, range(3, 8), "ads")
+        assert select.select([watch.stdout], [], [], 5)[0], "the gate is told at once"
+        line = json.loads(watch.stdout.readline())
+        assert (line["kind"], line["from"], line["to"]) == ("gate", "open", "consent (consent-ads)"), line
     finally:
         watch.kill()
         watch.communicate()
-    post(daemon, range(3, 8), "ads")
     post(daemon, range(100, 105), "other")
     post(daemon, range(200, 205))
     until(lambda: len(collector.numbers()) == 13, 10, "the others are not held up")
@@ -167,7 +171,7 @@ def test_a_denied_category_is_gone_for_every_destination(daemons, collector):
         daemon.start()
         assert daemon.post([{"n": 1}], consent="ads")[0] == 403
         assert found(daemon, "denied-") == []
-        assert "300 events of ads were purged" in daemon.read_log()
+        assert "Purged: 300 events of ads" in daemon.read_log()
         # Allowed again it starts clean.
         assert put(daemon, "ads", "allow")[0] == 200
         post(daemon, [5_000], "ads")

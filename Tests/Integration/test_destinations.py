@@ -283,6 +283,27 @@ def test_destination_removed_and_back(daemons, collector):
         back.stop()
 
 
+def test_what_a_destination_lost_is_not_told_again_under_its_new_name(daemons, collector):
+    daemon = daemons(destinations={"main": collector.url, "second": NOWHERE}, options=FAST, sections=CHECKS).start()
+    told = "3 events of log normal expired, not acknowledged by destination "
+    code, _, answer = daemon.post([{"n": number} for number in range(3)], ttl="1s")
+    assert code == 202, answer
+    until(lambda: daemon.assert_ledger("second")["expired"] == 3, 60, "they expire")
+    until(lambda: told + "second" in daemon.read_log(), 5, "that is told")
+    del daemon.destinations["second"]
+    daemon.write_configuration(FAST, CHECKS)
+    assert control(daemon, "reload").returncode == 0
+    assert control(daemon, "destination", "rename", "second", "third").returncode == 0
+    daemon.destinations["third"] = NOWHERE
+    daemon.write_configuration(FAST, CHECKS)
+    assert control(daemon, "reload").returncode == 0
+    assert daemon.assert_ledger("third")["expired"] == 3
+    daemon.post_numbers([9])
+    settled(daemon, 4)
+    assert daemon.assert_ledger("third")["queued"] == 1
+    assert told + "third" not in daemon.read_log(), daemon.read_log()
+
+
 @pytest.mark.parametrize("text", ['[Destination "main"]\nURL=ftp://x/\n', "[Intake\n", "[Queue]\nMaxSize=lots\n"])
 def test_reload_of_a_broken_file(daemons, collector, text):
     """The old configuration stays in force and clients notice nothing; uplinkctl fails and says where."""

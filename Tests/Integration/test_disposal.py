@@ -44,7 +44,7 @@ def test_a_time_to_live_ends_while_the_collector_is_down(daemons, collector):
     ledger = daemon.assert_ledger()
     assert (ledger["delivered"], ledger["expired"]) == (5, 9), ledger
     assert collector.numbers() == [5, 6, 7, 12, 13]
-    assert "5 events of log normal expired before destination main acknowledged them" in daemon.read_log()
+    assert "5 events of log normal expired, not acknowledged by destination main" in daemon.read_log()
 
 
 def test_a_bad_time_to_live_is_refused(daemons):

@@ -1,4 +1,5 @@
 """The reload: each is of the files as they are when it is asked for, and what it reads holds up nothing else."""
+import json
 import os
 import signal
 import threading
@@ -72,6 +73,30 @@ def test_the_last_of_two_signals_counts(daemons, collector):
             daemon.write_configuration()
             os.kill(daemon.pid(), signal.SIGHUP)
         until(lambda: in_force(daemon) == {"main", f"b{turn}"}, 5, f"edit {turn} is in force")
+
+
+def test_what_needs_a_restart_is_compared_with_what_is_in_force(daemons, collector):
+    """It is told at each reload until the file is as it was at the start; then nothing waits."""
+    def told(sections):
+        daemon.write_configuration(FAST, sections)
+        code, _, body = request(daemon.control, "POST", "/v1/reload")
+        assert code == 200, body
+        return {key: json.loads(body)[key] for key in ("changed", "needs_restart")}
+
+    daemon = daemons(url=collector.url, options=FAST, sections="[Queue]\nMaxSize=512M").start()
+    pending = {"changed": [], "needs_restart": ["[Queue] MaxSize: 512M -> 1G (needs a restart)"]}
+    assert told("[Queue]\nMaxSize=1G") == pending
+    assert told("[Queue]\nMaxSize=1G") == pending
+    assert told("[Queue]\nMaxSize=512M") == {"changed": [], "needs_restart": []}
+
+
+def test_when_the_last_event_left_is_known_after_a_reload(daemons, collector):
+    daemon = daemons(url=collector.url, options=FAST).start()
+    daemon.post_numbers([1])
+    until(lambda: daemon.assert_ledger()["delivered"] == 1, 10, "it is sent")
+    daemon.write_configuration(FAST + "\nBatchMaxEvents=7")
+    assert reload(daemon) == 200
+    assert daemon.destination()["last_success"]
 
 
 def test_other_checks_leave_what_is_in_flight(daemons, collector):

@@ -80,6 +80,18 @@ struct NoticeTests {
         #expect(Notice.ready(destinations: 1, queued: 1).message == "Ready: 1 destination, 1 event queued")
         #expect(Notice.ready(destinations: 11, queued: 0).message == "Ready: 11 destinations, 0 events queued")
         #expect(Notice.flushFinished("main", events: 1, took: .seconds(1)).message.contains(" 1 event in "))
+        #expect(Notice.eventsPurged(1, category: "ads").message == "Purged: 1 event of ads")
+        let expired = Notice.eventsExpired(1, log: "bulk", destination: "main").message
+        #expect(expired == "1 event of log bulk expired, not acknowledged by destination main")
+    }
+
+    @Test func spansAreReadable() {
+        #expect(Notice.flushFinished("main", events: 2, took: .milliseconds(7)).message.hasSuffix("in 0.007 s"))
+        #expect(Notice.flushFinished("main", events: 2, took: .milliseconds(1_070)).message.hasSuffix("in 1.0 s"))
+        let pause = Notice.destinationPaused("main", for: .seconds(5_400))
+        #expect(pause.message == "Destination main is paused by an operator for 1h 30min")
+        #expect(pause.fields[.seconds] == "5400")
+        #expect(Notice.destinationPaused("main", for: nil).message.hasSuffix("by an operator"))
     }
 
     @Test func atMostEightStrayNamesAreTold() {

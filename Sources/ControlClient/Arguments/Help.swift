@@ -34,6 +34,18 @@ enum Help {
         """
     }
 
+    /// The commands of a group, as those of `dead`.
+    static func text(ofGroup group: String, table: [Command]) -> String {
+        """
+        Usage: uplinkctl \(group) COMMAND
+
+        Commands:
+        \(list(table.filter { $0.name.hasPrefix(group + " ") }.map { ($0.synopsis, $0.summary) }))
+        'uplinkctl \(group) COMMAND --help' explains one.
+
+        """
+    }
+
     private static func list(_ rows: [(String, String)]) -> String {
         let width = rows.map(\.0.count).max() ?? 0
         return rows.map { left, right in

@@ -5,6 +5,8 @@ enum Request {
     case run(Command, Invocation)
     /// Help on a command, or on all of them.
     case help(Command?)
+    /// Help on the commands that have their first word in common.
+    case helpOnGroup(String)
     case version
 }
 
@@ -46,7 +48,7 @@ extension Request {
         if options["--version"] != nil {
             self = .version
         } else if options["--help"] != nil {
-            self = .help(command)
+            self = command == nil ? group.map { .helpOnGroup($0) } ?? .help(nil) : .help(command)
         } else if let command {
             if let other = options.keys.sorted().first(where: { !command.takes($0) }) {
                 throw UsageError(message: "\(command.name) takes no option '\(other)'")

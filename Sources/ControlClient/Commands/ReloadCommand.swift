@@ -25,8 +25,8 @@ extension Command {
             for error in texts("errors") { console.complain(error) }
             return console.complain(answer, of: .control)
         }
-        for warning in texts("warnings") { console.complain("warning: \(warning)") }
         guard !invocation.has("--json") else { return .success }
+        for warning in texts("warnings") { console.complain(warning) }
         let lines = (texts("changed") + texts("needs_restart")).map { "changed: \($0)" }
         for line in lines.isEmpty ? ["nothing changed"] : lines { console.write(line: line.printable) }
         if !texts("needs_restart").isEmpty {

@@ -31,6 +31,16 @@ extension Command {
             console.complain("no lane is named '\(lane)'\(hint)")
             return .usage
         }
+        let (timeToLive, category) = (invocation.options["--ttl"], invocation.options["--consent"])
+        if let refusal = console.refuse(span: timeToLive, of: "--ttl", upTo: .seconds(Int64(UInt32.max)))
+            ?? console.refuse(category: category)
+        {
+            return refusal
+        }
+        guard category == nil || !invocation.has("--lane") else {
+            console.complain("send takes either --lane or --consent: a category has a lane of its own")
+            return .usage
+        }
         var sender = Sender(
             DaemonSocket.events.path(invocation, console),
             parameters: ["lane", "ttl", "consent"].compactMap { name in

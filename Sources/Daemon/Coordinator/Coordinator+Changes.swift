@@ -39,6 +39,11 @@ extension Coordinator {
         effects.append(.change(change))
     }
 
+    /// What waits closes gates as well, and opens them when it is gone.
+    mutating func tellOfGates() {
+        for index in units.indices { tellOfGate(index) }
+    }
+
     mutating func tellOfNetwork(_ type: ConnectionType) {
         var change = Change(.network)
         change.from = connectionType.name
@@ -65,7 +70,7 @@ extension Coordinator {
         case .released: change.to = "released"
         case .flushed(let events, let span):
             change.to = "flushed"
-            change.detail = "\(events) events in \(span.milliseconds) ms"
+            change.detail = "\(events) \(events == 1 ? "event" : "events") in \(span.milliseconds) ms"
         }
         effects.append(.change(change))
     }

@@ -53,6 +53,8 @@ extension Coordinator {
             guard let newest = newest[log] else { continue }
             feedAll(.available(log, newest: newest), at: now)
         }
+        // The first that waits for consent closes the gate.
+        if grown.contains(where: withheld.contains) { tellOfGates() }
     }
 
     mutating func refuseWhileDiskIsSlow(at now: Instant) {

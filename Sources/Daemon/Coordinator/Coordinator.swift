@@ -81,6 +81,7 @@ package struct Coordinator {
             for (name, low) in log.lows.sorted(by: { $0.key < $1.key }) {
                 feed(name, .late(LogPosition(log: log.name, low: low, newest: log.last)), at: now)
             }
+            tellOfGates()
         case .buried(let name, let id, let outcome): feed(name, .buried(id: id, outcome), at: now)
         case .letter(let name, let read, let found): feed(name, .letter(read: read, found), at: now)
         case .lettersChanged: feedAll(.lettersChanged, at: now)
@@ -95,6 +96,8 @@ package struct Coordinator {
         case .reloaded: feedAll(.reloaded, at: now)
         case .moved(let moves):
             for move in moves { feed(move.destination, .moved(move), at: now) }
+            // The last that waited for consent may have expired.
+            tellOfGates()
         case .consent(let event): consent(event, at: now)
         case .cursors(let areDurable): feedAll(.storage(isDurable: areDurable), at: now)
         case .answered(let request, let outcome): answered(request, outcome, at: now)

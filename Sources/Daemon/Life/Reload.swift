@@ -55,7 +55,7 @@ extension LoopThread {
             return
         }
         upcoming = nil
-        let changes = Configuration.changes(from: before, to: after)
+        let changes = Configuration.changes(from: before, startedWith: startedWith, to: after)
         let files = filesChanged(by: loaded, besides: changes)
         let maker = UnitMaker(
             loaded, newSnapshot, keeping: unitsKept(by: loaded), madeBefore: unitsMade, at: loop.now)

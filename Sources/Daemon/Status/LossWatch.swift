@@ -26,6 +26,14 @@ struct LossWatch {
         }
     }
 
+    /// What was told of a destination was told of the one that goes on in its place.
+    mutating func rename(_ destination: String, to name: String) {
+        for (place, account) in accounts where place.destination == destination {
+            accounts[place] = nil
+            accounts[Place(destination: name, log: place.log)] = account
+        }
+    }
+
     /// What a snapshot gives reason to tell now, and when to look at it again, if it tells of more.
     mutating func take(_ snapshot: QueueSnapshot, at now: Instant) -> (notices: [Notice], next: Instant?) {
         var notices: [Notice] = []

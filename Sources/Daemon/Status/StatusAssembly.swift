@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Configuration
 internal import Control
 internal import Delivery
 internal import Gates
@@ -118,7 +119,7 @@ struct StatusAssembly {
         let room = thread.roomEstimate.room(
             written: snapshot.writtenBytes, bytes: snapshot.bytes, of: snapshot.limit, at: now)
         return QueueReport(
-            directory: thread.queueDirectory, bytes: snapshot.bytes, limitBytes: snapshot.limit,
+            directory: thread.startedWith.queue.directory, bytes: snapshot.bytes, limitBytes: snapshot.limit,
             logs: Dictionary(uniqueKeysWithValues: logs), room: room)
     }
 

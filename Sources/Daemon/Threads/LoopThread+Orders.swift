@@ -49,6 +49,7 @@ extension LoopThread {
         guard let (order, done) = orders.take(number) else { return }
         if let notice = notice(of: order, answer) { log.log(notice) }
         switch order {
+        case .rename(let name, let new): if case .done = answer { lossWatch.rename(name, to: new) }
         case .retry, .drop: tell(.lettersChanged)
         case .consent, .purge, .purgeEvent: carriedOut(consent: order, answer)
         default: break

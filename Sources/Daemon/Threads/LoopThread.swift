@@ -45,8 +45,8 @@ final class LoopThread {
     let network: NetworkWatch
     let wall: SynchronisedClock
     let configurationPath: String
-    /// Settings that are read later do not move it.
-    let queueDirectory: String
+    /// In force until the end where a reload cannot take a setting.
+    let startedWith: Configuration
     let began: Instant
 
     var coordinator: Coordinator
@@ -101,7 +101,7 @@ final class LoopThread {
         manager = parts.manager
         configurationPath = parts.configurationPath
         settings = parts.settings
-        queueDirectory = (parts.settings.configuration ?? Configuration()).queue.directory
+        startedWith = parts.settings.configuration ?? Configuration()
         snapshot = parts.snapshot
         lossWatch = LossWatch(parts.snapshot)
         began = loop.now

@@ -119,6 +119,7 @@ package struct Destination: Sendable {
             backlogs[index].takeMarks(of: before)
         }
         pace = Pace(rate: settings.maximumEventsPerSecond, from: former.pace.next)
+        status.lastSuccess = former.status.lastSuccess
     }
 
     /// True where nothing is in flight.

@@ -1,3 +1,5 @@
+internal import Time
+
 extension Notice {
     /// A destination's state changed; the states and the reason are the names that the status has.
     ///
@@ -46,7 +48,9 @@ extension Notice {
 
     /// An operator has paused a destination, for a while or until it is resumed.
     package static func destinationPaused(_ destination: String, for span: Duration?) -> Notice {
-        Notice(.destinationPaused, [.destination: destination, .seconds: span.map(seconds)])
+        Notice(
+            .destinationPaused,
+            [.destination: destination, .seconds: span.map(seconds), .detail: span?.spanText])
     }
 
     package static func destinationResumed(_ destination: String) -> Notice {

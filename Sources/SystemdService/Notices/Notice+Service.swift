@@ -1,4 +1,5 @@
 package import Posix
+internal import Time
 
 extension Notice {
     package static func started(version: String, configuration file: String) -> Notice {
@@ -45,9 +46,13 @@ extension Notice {
 
     static func linesDropped(_ count: Int) -> Notice { Notice(.linesDropped, [.count: String(count)]) }
 
-    /// Seconds with one decimal below 100, else whole.
+    /// Seconds: with three decimals below 1, with one below 100, else whole.
     static func seconds(_ span: Duration) -> String {
         let (whole, attoseconds) = span.components
-        return whole < 100 ? "\(whole).\(max(0, attoseconds) / 100_000_000_000_000_000)" : "\(whole)"
+        guard whole < 1 else {
+            return whole < 100 ? "\(whole).\(attoseconds / 100_000_000_000_000_000)" : "\(whole)"
+        }
+        let milliseconds = String(max(0, span.milliseconds))
+        return "0." + String(repeating: "0", count: 3 - milliseconds.utf8.count) + milliseconds
     }
 }

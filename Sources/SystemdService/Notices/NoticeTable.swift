@@ -151,7 +151,7 @@ extension NoticeKind {
         ),
         .destinationPaused: NoticeEntry(
             priority: .notice, distinguishedBy: nil,
-            text: "Destination @UPLINK_DESTINATION@ is paused by an operator[ for @UPLINK_SECONDS@ s]",
+            text: "Destination @UPLINK_DESTINATION@ is paused by an operator[ for @UPLINK_DETAIL@]",
             meaning: "Its events are kept. The pause ends by `resume`, with its time, or with the daemon.",
             action: "`uplinkctl resume @UPLINK_DESTINATION@` lets it go on."
         ),
@@ -266,8 +266,8 @@ extension NoticeKind {
         .eventsExpired: NoticeEntry(
             priority: .warning, distinguishedBy: nil,
             text: """
-                @UPLINK_EVENTS@ events of log @UPLINK_LOG@ expired before destination @UPLINK_DESTINATION@ \
-                acknowledged them
+                @UPLINK_EVENTS@ events of log @UPLINK_LOG@ expired, not acknowledged by destination \
+                @UPLINK_DESTINATION@
                 """,
             meaning: """
                 Their time to live, or MaxAge=, was over. They are counted as expired and not sent there any more, but \
@@ -278,8 +278,8 @@ extension NoticeKind {
         .eventsEvicted: NoticeEntry(
             priority: .warning, distinguishedBy: nil,
             text: """
-                The queue is full: @UPLINK_EVENTS@ events of log @UPLINK_LOG@ made room for newer ones before \
-                destination @UPLINK_DESTINATION@ acknowledged them
+                The queue is full: @UPLINK_EVENTS@ events of log @UPLINK_LOG@ made room for newer ones, not \
+                acknowledged by destination @UPLINK_DESTINATION@
                 """,
             meaning: """
                 WhenFull=drop-oldest: the oldest events of the least urgent lane are given up, and counted as evicted, \
@@ -306,8 +306,8 @@ extension NoticeKind {
         .lettersAdopted: NoticeEntry(
             priority: .warning, distinguishedBy: [.destination, .log],
             text: """
-                @UPLINK_EVENTS@ dead letters of destination @UPLINK_DESTINATION@, log @UPLINK_LOG@, were not counted; \
-                they count as dead now
+                Dead letters of destination @UPLINK_DESTINATION@, log @UPLINK_LOG@, that were not counted and count \
+                as dead now: @UPLINK_EVENTS@
                 """,
             meaning: """
                 Their files are whole and of this queue, but its ledger did not know them: they were put back, or the \
@@ -364,7 +364,7 @@ extension NoticeKind {
         ),
         .eventsPurged: NoticeEntry(
             priority: .notice, distinguishedBy: nil,
-            text: "@UPLINK_EVENTS@ events[ of @UPLINK_CATEGORY@] were purged",
+            text: "Purged: @UPLINK_EVENTS@ events[ of @UPLINK_CATEGORY@]",
             meaning: """
                 An operator denied a category or asked for the purge. They are gone from the queue's files, dead \
                 letters and copies of damaged bytes as well, and each destination counts those that it still had.

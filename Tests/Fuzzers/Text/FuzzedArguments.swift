@@ -13,6 +13,7 @@ enum FuzzedArguments {
                 precondition((command.leastOperands...command.mostOperands).contains(invocation.operands.count))
                 precondition(invocation.operands.allSatisfy(arguments.contains))
             case .help(let command): precondition(command.map { !Help.text(of: $0).isEmpty } ?? true)
+            case .helpOnGroup(let group): precondition(Help.text(ofGroup: group, table: Command.all).contains(group))
             case .version: break
             }
         } catch {

@@ -21,11 +21,9 @@ extension Command {
             console.complain("a state is allow, hold or deny, not '\(state)'\(hint)")
             return .usage
         }
-        if state == "deny",
-            let refusal = console.confirm("Throw all events of \(category) away for good?", invocation)
-        {
-            return refusal
-        }
+        if let refusal = console.refuse(category: category) { return refusal }
+        let question = "Refuse new events of \(category) from now on, and throw all that are kept away for good?"
+        if state == "deny", let refusal = console.confirm(question, invocation) { return refusal }
         var json = JSONWriter()
         json.beginObject()
         json.member("state", state)

@@ -27,6 +27,7 @@ extension Command {
                 json.endObject()
                 console.write(json: json.bytes)
             } else {
+                if categories.isEmpty { console.write(line: "no category of consent is known") }
                 for category in categories {
                     console.write(line: "\(category.name)  \(category.value.string ?? "?")".printable)
                 }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import JSON
 
 extension Command {
@@ -23,14 +24,29 @@ extension Command {
             console.complain("purge takes either --consent CATEGORY or --id ID")
             return .usage
         }
+        if let refusal = console.refuse(category: category) { return refusal }
         let what = category == nil ? "the event \(wanted)" : "all events of \(wanted)"
         if let refusal = console.confirm("Throw \(what) away for good?", invocation) { return refusal }
         var json = JSONWriter()
         json.beginObject()
         json.member(category == nil ? "id" : "consent", wanted)
         json.endObject()
-        return console.ask("POST", "/v1/purge", body: json.bytes, within: orderTimeLimit, for: invocation) { answer in
-            "events purged: \(Quantity.count(answer["purged"]?.integer ?? 0))"
+        let known = category == nil ? nil : categories(invocation, console)
+        let status = console.ask(
+            "POST", "/v1/purge", body: json.bytes, within: orderTimeLimit, for: invocation
+        ) { answer in "events purged: \(Quantity.count(answer["purged"]?.integer ?? 0))" }
+        if status == .success, let known, !known.contains(wanted) {
+            let hint = nearest(to: wanted, among: known).map { "; did you mean '\($0)'?" } ?? ""
+            console.complain("no category of consent is known as '\(wanted)'\(hint)")
         }
+        return status
+    }
+
+    /// The categories that the daemon knows; nil where it does not tell.
+    private static func categories(_ invocation: Invocation, _ console: Console) -> [String]? {
+        guard var daemon = try? DaemonConnection(DaemonSocket.control.path(invocation, console)),
+            let answer = try? daemon.exchange(method: "GET", target: "/v1/status", within: plainTimeLimit)
+        else { return nil }
+        return StatusDocument(answer.body)?.consent.map(\.category)
     }
 }

@@ -12,7 +12,7 @@ extension Command {
         do throws(ClientError) {
             var daemon = try DaemonConnection(DaemonSocket.control.path(invocation, console))
             var after: String?
-            var lines: [String] = []
+            var rows: [[String]] = []
             repeat {
                 var parameters: [String] = []
                 if let name = invocation.options["--destination"] {
@@ -27,7 +27,7 @@ extension Command {
                 if invocation.has("--json") {
                     console.write(json: answer.body)
                 } else {
-                    for letter in page["dead"]?.array ?? [] { lines.append(line(of: letter)) }
+                    for letter in page["dead"]?.array ?? [] { rows.append(row(of: letter)) }
                 }
                 after = page["next"]?.string
                 // The daemon may have closed the connection meanwhile.
@@ -35,6 +35,9 @@ extension Command {
                     daemon = try DaemonConnection(DaemonSocket.control.path(invocation, console))
                 }
             } while after != nil
+            guard !invocation.has("--json") else { return .success }
+            let titles = ["ID", "DESTINATION", "STATUS", "TRIES", "WHEN", "ANSWER"]
+            let lines = rows.isEmpty ? ["there is no dead letter"] : Table(titles, rows, numbers: [3]).lines
             for line in lines { console.write(line: line) }
             return .success
         } catch {
@@ -42,16 +45,15 @@ extension Command {
         }
     }
 
-    /// `ID  DEST  STATUS  N tries  TIME  DETAIL`; what the collector said is escaped.
-    private static func line(of letter: JSONValue) -> String {
-        let tries = letter["attempts"]?.integer ?? 0
-        let parts = [
+    /// What the collector said is escaped.
+    private static func row(of letter: JSONValue) -> [String] {
+        let cells = [
             letter["id"]?.string ?? "", letter["destination"]?.string ?? "",
-            letter["status"]?.integer.map { "\($0)" } ?? "-", tries == 1 ? "1 try" : "\(tries) tries",
+            letter["status"]?.integer.map { "\($0)" } ?? "-", Quantity.count(letter["attempts"]?.integer ?? 0),
             letter["at"]?.string ?? "",
             letter["retried"] == .boolean(true)
                 ? "(to be sent again)" : String((letter["detail"]?.string ?? "").prefix(80)),
         ]
-        return parts.joined(separator: "  ").printable
+        return cells.map(\.printable)
     }
 }

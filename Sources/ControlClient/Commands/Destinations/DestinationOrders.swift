@@ -1,10 +1,12 @@
 internal import Bytes
+internal import JSON
 
 extension Command {
-    /// Posts the same to one destination, or to all that are configured.
+    /// Posts the same to one destination, or to all that are configured, and prints what comes of it: a word for
+    /// programs, or a sentence.
     static func ofDestinations(
         _ invocation: Invocation, _ console: Console, _ word: String, body: [UInt8]? = nil,
-        _ sentence: (StatusDocument.Destination) -> String
+        _ result: (StatusDocument.Destination) -> (outcome: String, sentence: String)
     ) -> ExitStatus {
         do throws(ClientError) {
             var daemon = try DaemonConnection(DaemonSocket.control.path(invocation, console))
@@ -22,10 +24,16 @@ extension Command {
                     method: "POST", target: "/v1/destinations/\(one.name)/\(word)", body: body,
                     within: plainTimeLimit)
                 guard answer.status < 300 else { return console.complain(answer, of: .control) }
+                let (outcome, sentence) = result(one)
                 if invocation.has("--json") {
-                    console.write(json: answer.body)
+                    var json = JSONWriter()
+                    json.beginObject()
+                    json.member("destination", one.name)
+                    json.member("outcome", outcome)
+                    json.endObject()
+                    console.write(json: json.bytes)
                 } else {
-                    console.write(line: "\(one.name) \(sentence(one))")
+                    console.write(line: "\(one.name) \(sentence)")
                 }
             }
             return .success

@@ -13,8 +13,9 @@ extension Command {
     ) { invocation, console in
         var tried: [StatusDocument.Destination] = []
         let status = ofDestinations(invocation, console, "flush") { one in
-            if one.standsStill == nil { tried.append(one) }
-            return one.standsStill ?? "is tried now"
+            if let why = one.standsStill { return why }
+            tried.append(one)
+            return ("tried", "is tried now")
         }
         if status == .success, console.showsProgress, !invocation.has("--json") {
             watch(tried, invocation, console)
@@ -42,17 +43,17 @@ extension Command {
 
 extension StatusDocument.Destination {
     /// Why a flush has nothing sent; nil where it has.
-    fileprivate var standsStill: String? {
+    fileprivate var standsStill: (outcome: String, sentence: String)? {
         if state == "no-path" {
-            return "cannot be tried, there is no path to it (\(reason)); it is as soon as there is one"
+            return ("no-path", "cannot be tried, there is no path to it (\(reason)); it is as soon as there is one")
         }
-        if flags.contains("paused") { return "is not tried, it is paused" }
-        if state == "reachable", ledger["queued"] == 0 { return "has nothing to be sent" }
+        if flags.contains("paused") { return ("paused", "is not tried, it is paused") }
+        if state == "reachable", ledger["queued"] == 0 { return ("nothing-queued", "has nothing to be sent") }
         if reason == "policy" {
-            return "is sent only what NetworkTypes= lets leave" + (reasonDetail.map { ": \($0)" } ?? "")
+            return ("policy", "is sent only what NetworkTypes= lets leave" + (reasonDetail.map { ": \($0)" } ?? ""))
         }
         if reason == "consent" {
-            return "is sent what consent allows" + (reasonDetail.map { "; \($0)" } ?? "")
+            return ("consent", "is sent what consent allows" + (reasonDetail.map { "; \($0)" } ?? ""))
         }
         return nil
     }

@@ -10,10 +10,12 @@ extension Command {
             until the time of --for is over, or until the daemon is started anew.
             """
     ) { invocation, console in
+        let span = invocation.options["--for"]
+        if let refusal = console.refuse(span: span, of: "--for", upTo: .seconds(366 * 86_400)) { return refusal }
         var json = JSONWriter()
         json.beginObject()
-        json.member(given: "for", invocation.options["--for"])
+        json.member(given: "for", span)
         json.endObject()
-        return ofDestinations(invocation, console, "pause", body: json.bytes) { _ in "is paused" }
+        return ofDestinations(invocation, console, "pause", body: json.bytes) { _ in ("paused", "is paused") }
     }
 }

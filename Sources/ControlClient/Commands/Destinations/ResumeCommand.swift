@@ -7,6 +7,6 @@ extension Command {
             one as well: it is tried at once.
             """
     ) { invocation, console in
-        ofDestinations(invocation, console, "resume") { _ in "is tried now" }
+        ofDestinations(invocation, console, "resume") { _ in ("tried", "is tried now") }
     }
 }

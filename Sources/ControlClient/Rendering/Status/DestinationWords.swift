@@ -23,7 +23,7 @@ struct DestinationWords {
     var rows: [(String, String)] {
         let rows = [
             ("Why", why), ("Error", error), ("To do", cure), ("Next", next), ("Waiting", waiting), ("Sent", sent),
-            ("Dead", dead), ("Lost", lost),
+            ("Dead", dead), ("Given up", givenUp), ("Lost", lost ?? "nothing"),
         ]
         return rows.compactMap { title, text in text.map { (title, $0) } }
     }
@@ -45,8 +45,15 @@ struct DestinationWords {
 
     /// The last error, while it matters.
     private var error: String? {
-        guard one.attempts > 0 || !one.flags.isEmpty, let last = one.lastError else { return nil }
+        guard let last = one.lastError, isHeld || one.flags.contains("throttled") || one.attempts > 0 && !isOver
+        else { return nil }
         return last + (age(one.lastErrorAt).map { ", \($0) ago" } ?? "")
+    }
+
+    /// It was reached since the last error.
+    private var isOver: Bool {
+        guard one.state == "reachable", let since = one.since, let at = one.lastErrorAt else { return false }
+        return since.milliseconds > at.milliseconds
     }
 
     private var cure: String? {
@@ -99,16 +106,19 @@ struct DestinationWords {
         return "\(Quantity.count(count)) \(letters) kept apart: uplinkctl dead ls --destination \(one.name)"
     }
 
-    private var lost: String {
-        let kinds = [
-            ("expired", "expired"), ("evicted", "evicted to make room"), ("purged", "purged by an operator"),
-            ("quarantined", "damaged on disk"),
-        ]
-        let losses = kinds.compactMap { name, words -> String? in
+    /// What was meant to go: by its time to live, or by an operator.
+    private var givenUp: String? { counts([("expired", "expired"), ("purged", "purged by an operator")]) }
+
+    private var lost: String? {
+        counts([("evicted", "evicted to make room"), ("quarantined", "damaged on disk")])
+    }
+
+    private func counts(_ kinds: [(String, String)]) -> String? {
+        let parts = kinds.compactMap { name, words -> String? in
             guard let count = one.ledger[name], count > 0 else { return nil }
             return "\(Quantity.count(count)) \(words)"
         }
-        return losses.isEmpty ? "nothing" : losses.joined(separator: ", ")
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
     private func events(_ count: Int64) -> String { "\(Quantity.count(count)) \(count == 1 ? "event" : "events")" }

@@ -53,7 +53,7 @@ struct StatusScreen {
             ("Network", status.connectionType + (age(status.networkSince).map { " for \($0)" } ?? "")),
             ("Queue", queue), ("Room", room), ("Storage", storage), ("Intake", intake),
         ]
-        rows += status.consent.map { ("Consent", words(of: $0.category, $0.state)) }
+        rows += status.consent.filter { $0.state != "allow" }.map { ("Consent", words(of: $0.category, $0.state)) }
         if !status.isClockSynchronised {
             rows.append(("Clock", "not synchronised: times and ages may be wrong"))
         }
@@ -94,8 +94,9 @@ struct StatusScreen {
         func count(_ name: String) -> String { Quantity.count(status.intake[name] ?? 0) }
         let clients = status.intake["connections"] ?? 0
         let accepted = "\(count("accepted")) \(status.intake["accepted"] == 1 ? "event" : "events")"
+        let refusals = status.intake["refused"] == 1 ? "request or line" : "requests or lines"
         return (status.isReady ? "" : "new events are refused; ")
-            + "\(accepted) accepted since the start, \(count("refused")) refused, "
+            + "\(accepted) accepted since the start, \(count("refused")) \(refusals) refused, "
             + "\(count("duplicates")) repeated; \(Quantity.count(clients)) \(clients == 1 ? "client" : "clients") now"
     }
 
@@ -103,10 +104,11 @@ struct StatusScreen {
         let events = status.logs.first { $0.name == "consent-\(category)" }?.events ?? 0
         switch state {
         case "hold":
+            let way = "uplinkctl consent set \(category) allow"
+            guard events > 0 else { return "\(category) on hold: no event of it waits; to let them leave: \(way)" }
             let kept = "\(Quantity.count(events)) \(events == 1 ? "event waits" : "events wait")"
-            return "\(category) on hold: \(kept) until: uplinkctl consent set \(category) allow"
+            return "\(category) on hold: \(kept) until: \(way)"
         case "deny": return "\(category) denied: its events are refused"
-        case "allow": return "\(category) allowed"
         default: return "\(category) \(state)"
         }
     }
