@@ -122,6 +122,7 @@ struct ReloadTests {
         #expect(!rig.changes.contains { $0.kind == .gate }, "nothing waits yet")
         let log = LogName.consent("ads")
         rig.commit(log, first: 1)
+        #expect(rig.changes.last { $0.kind == .gate }?.to == "consent (consent-ads)", "at once")
         rig.commit(log, first: 2)
         rig.tell(.moved([CursorMove(destination: "a", log: log, low: 2, kind: .expired, count: 1)]))
         rig.tell(.moved([CursorMove(destination: "a", log: log, low: 3, kind: .expired, count: 1)]))
