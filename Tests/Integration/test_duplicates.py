@@ -56,8 +56,13 @@ def test_idempotency_key(make_box, home):
     assert counts(box.post(body, named("b"))) == (10, 0)
     problem = box.post(json.dumps({"n": "other"}), named("a"), expected=422)
     assert problem["type"].endswith(":idempotency-key")
+    for query, headers in [("?lane=bulk", {}), ("?ttl=1h", {}), ("?consent=ads", {}),
+                           ("", {"Content-Type": "application/x-ndjson"})]:
+        box.post(body if not headers else '{"n":1}', {**named("a"), **headers}, query, expected=422)
     with as_user(12345, box.daemon.events):
         assert counts(box.post(body, named("a"))) == (10, 0)
+        assert counts(post_cloud_events(box, [1])) == (1, 0)
+    assert counts(post_cloud_events(box, [1])) == (1, 0), "a stranger's event suppresses none"
     assert counts(box.post(body, named("a"))) == (0, 10)
     assert box.daemon.status()["intake"]["duplicates"] == 20
     box.check()
