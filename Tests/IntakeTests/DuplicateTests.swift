@@ -90,6 +90,29 @@ struct DuplicateTests {
         #expect(try exchange(request(query, type), &client) == [202, 0, 1])
     }
 
+    /// After a purge nobody can tell which of them are still there.
+    @Test(arguments: [batch([cloudEvent("1"), cloudEvent("2")]), named("k")])
+    func whatIsForgottenIsNew(_ request: String) throws {
+        var client = HTTPClient(SessionRig())
+        for _ in 0..<2 {
+            #expect(try exchange(request, &client) == [202, 2, 0])
+            #expect(try exchange(request, &client) == [202, 0, 2])
+            client.rig.admission.forgetRecent()
+        }
+        #expect(client.rig.stored.count == 4)
+    }
+
+    @Test func itForgetsTheOldestOnceItIsFullAgain() throws {
+        let keys = (0...UInt64(RecentEvents.limit + 1)).map { DuplicateKey(low: $0 + 1, high: 9) }
+        var recent = RecentEvents(seed: KeyedHash.Seed(low: 3, high: 4), keys: keys)
+        recent.forget()
+        #expect(keys.allSatisfy { recent.familiarity($0) == .new })
+        for (index, key) in keys.enumerated() { recent.take(key, at: Position(ordinal: 1, batch: 0, index: index)) }
+        recent.settle(Settlement(ordinal: 1, outcomes: [.durable(epoch: epoch, first: 1)]))
+        #expect(keys.prefix(2).allSatisfy { recent.familiarity($0) == .new })
+        #expect(keys.dropFirst(2).allSatisfy { recent.familiarity($0) == .isDurable })
+    }
+
     @Test func aRequestIsKnownByItsNameAndUser() throws {
         var client = HTTPClient(SessionRig())
         client.rig.turn.user = 1_000

@@ -68,6 +68,28 @@ def test_idempotency_key(make_box, home):
     box.check()
 
 
+@pytest.mark.parametrize("how", ["deny", "consent", "id"])
+def test_what_was_purged_is_taken_again(make_box, how):
+    box = make_box()
+
+    def order(method, path, what):
+        return request(box.daemon.control, method, path, json.dumps(what), timeout=30)
+
+    order("PUT", "/v1/consent/ads", {"state": "hold"})
+    event = json.dumps([cloud_event(1)])
+    first = box.post(event, BATCH, "?consent=ads")
+    assert counts(first) == (1, 0) and counts(box.post(event, BATCH, "?consent=ads")) == (0, 1)
+    if how == "deny":
+        assert order("PUT", "/v1/consent/ads", {"state": "deny"})[0] == 200
+        order("PUT", "/v1/consent/ads", {"state": "hold"})
+    else:
+        what = {"consent": "ads"} if how == "consent" else {"id": first["first"]}
+        assert json.loads(order("POST", "/v1/purge", what)[2]) == {"purged": 1}
+    assert counts(box.post(event, BATCH, "?consent=ads")) == (1, 0), "it is nowhere else"
+    order("PUT", "/v1/consent/ads", {"state": "allow"})
+    check_ids(box, ["s-1"])
+
+
 @pytest.mark.parametrize("kill", [True, False])
 def test_over_a_restart(make_box, kill):
     """The queue keeps what names its events: after a start, orderly or not, a repeat is still known."""
