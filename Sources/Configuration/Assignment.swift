@@ -7,6 +7,12 @@ struct Assignment {
     let keyOrigin: Origin
     let valueOrigin: Origin
 
+    /// The key as a message names it; what no setting is called may be part of a secret, and is not quoted.
+    var shownKey: String {
+        let isWord = key.utf8.count <= 32 && key.utf8.allSatisfy { (0x61...0x7A).contains($0.lowercased) }
+        return isWord ? "key '\(key)'" : "key"
+    }
+
     /// Puts the value into the section; the setting's name, nil where there is no such key.
     func apply<Section>(
         _ keys: [Key<Section>], _ sectionName: String, _ instance: String?, to section: inout Section,
@@ -27,7 +33,7 @@ struct Assignment {
     }
 
     private func unknown(_ known: [String], in section: String) -> String {
-        let begin = "unknown key '\(key)' in [\(section)] has no effect"
+        let begin = "unknown \(shownKey) in [\(section)] has no effect"
         if let near = nearest(to: key, among: known) { return "\(begin); did you mean \(near)=?" }
         let home = Self.homes.first { $0.keys.contains(key) }
         return home.map { "\(begin); it belongs in [\($0.section)]" } ?? begin

@@ -97,7 +97,7 @@ struct Checks {
     ) -> Origin {
         for key in [key, other].compactMap({ $0 }) {
             let name = SettingName(section: section, instance: instance, key: key)
-            if let origin = configuration.origins[name] { return origin }
+            if let origin = configuration.origins[name]?.last { return origin }
         }
         return fallback ?? wholeOrigin
     }

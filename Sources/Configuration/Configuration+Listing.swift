@@ -3,8 +3,11 @@ package struct ListedSetting: Sendable, Equatable {
     package let name: SettingName
     /// As a file would have it, secrets left out; of a key that may repeat, each value; none where there is none.
     package let values: [String]
+    /// Where each of the values was made; none where it is the default.
+    package let origins: [Origin]
+
     /// Where it was last made; nil where it is the default.
-    package let origin: Origin?
+    package var origin: Origin? { origins.last }
 }
 
 extension Configuration {
@@ -27,7 +30,9 @@ extension Configuration {
     ) -> [ListedSetting] {
         keys.map { key in
             let name = SettingName(section: section, instance: instance, key: key.name)
-            return ListedSetting(name: name, values: key.show(values), origin: origins[name])
+            let shown = key.show(values)
+            let places = (origins[name] ?? []).suffix(max(1, shown.count))
+            return ListedSetting(name: name, values: shown, origins: Array(places))
         }
     }
 }

@@ -7,8 +7,8 @@ package struct Configuration: Sendable {
     package var consent = ConsentSection()
     /// In the order of the file, at most 16.
     package var destinations: [DestinationSection] = []
-    /// Where each setting that the files make was last made.
-    package var origins: [SettingName: Origin] = [:]
+    /// Where each setting that the files make was made, the last place last.
+    package var origins: [SettingName: [Origin]] = [:]
 
     /// The defaults.
     package init() {}

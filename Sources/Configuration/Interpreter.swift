@@ -97,7 +97,8 @@ struct Interpreter {
         let taken: SettingName?
         switch target {
         case .none:
-            problems.add(.error, at: assignment.keyOrigin, "'\(assignment.key)=' stands before the first [Section]")
+            problems.add(
+                .error, at: assignment.keyOrigin, "the \(assignment.shownKey) stands before the first [Section]")
             taken = nil
         case .skipped: taken = nil
         case .intake:
@@ -119,6 +120,11 @@ struct Interpreter {
             taken = assignment.apply(
                 DestinationSection.keys, "Destination", name, to: &configuration.destinations[index], &problems)
         }
-        if let taken { configuration.origins[taken] = assignment.value.isEmpty ? nil : assignment.valueOrigin }
+        guard let taken else { return }
+        if assignment.value.isEmpty {
+            configuration.origins[taken] = nil
+        } else {
+            configuration.origins[taken, default: []].append(assignment.valueOrigin)
+        }
     }
 }

@@ -2,10 +2,18 @@ internal import Bytes
 
 /// The text of JSON strings.
 package enum JSONText {
+    /// What becomes of a surrogate without its other half, which only an escape can write.
+    package enum LoneSurrogates {
+        /// U+FFFD stands for it.
+        case replaced
+        /// Three bytes as in WTF-8, ED A0 80 to ED BF BF, so that different strings stay different; not UTF-8.
+        case kept
+    }
+
     /// The UTF-8 of a checked string, given by the range between its quotation marks, with escapes resolved.
-    ///
-    /// A lone surrogate becomes U+FFFD.
-    package static func unescaped(_ text: Span<UInt8>, in range: Range<Int>) -> [UInt8] {
+    package static func unescaped(
+        _ text: Span<UInt8>, in range: Range<Int>, loneSurrogates: LoneSurrogates = .replaced
+    ) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(range.count)
         var at = range.lowerBound
@@ -23,24 +31,30 @@ package enum JSONText {
             case UInt8(ascii: "r"): result.append(0x0D)
             case UInt8(ascii: "t"): result.append(0x09)
             case UInt8(ascii: "u"):
-                guard let scalar = scalar(text, &at, end: range.upperBound) else { return result }
-                result.append(contentsOf: String(scalar).utf8)
+                guard let point = codePoint(text, &at, end: range.upperBound) else { return result }
+                if let scalar = Unicode.Scalar(point) {
+                    result.append(contentsOf: String(scalar).utf8)
+                } else if loneSurrogates == .kept {
+                    result += [0xED, UInt8(0x80 | point >> 6 & 0x3F), UInt8(0x80 | point & 0x3F)]
+                } else {
+                    result.append(contentsOf: "\u{FFFD}".utf8)
+                }
             default: result.append(text[at - 1])
             }
         }
         return result
     }
 
-    /// Reads the digits of `\u` at `at`, and the low half of a pair after them.
-    private static func scalar(_ text: Span<UInt8>, _ at: inout Int, end: Int) -> Unicode.Scalar? {
+    /// Reads the digits of `\u` at `at`, and the low half of a pair after them; may be a lone surrogate.
+    private static func codePoint(_ text: Span<UInt8>, _ at: inout Int, end: Int) -> UInt32? {
         guard let first = unit(text, at, end: end) else { return nil }
         at += 4
         guard (0xD800..<0xDC00).contains(first), at + 2 <= end, text[at] == UInt8(ascii: "\\"),
             text[at + 1] == UInt8(ascii: "u"), let second = unit(text, at + 2, end: end),
             (0xDC00..<0xE000).contains(second)
-        else { return Unicode.Scalar(first) ?? "\u{FFFD}" }
+        else { return first }
         at += 6
-        return Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+        return 0x10000 + (first - 0xD800) << 10 + (second - 0xDC00)
     }
 
     private static func unit(_ text: Span<UInt8>, _ at: Int, end: Int) -> UInt32? {

@@ -12,7 +12,7 @@ struct MergeTests {
             "[Queue]\nMaxSize=1G\nMaxSize=2G\n", "[Queue]\n MaxSize=3G\n", "[Intake]\nSocketMode=0666")
         let all = try #require(found)
         #expect(all.queue.maximumBytes == 3 << 30)
-        #expect(all.origins[SettingName(section: "Queue", key: "MaxSize")]?.description == "f1:2:10")
+        #expect(all.origins[SettingName(section: "Queue", key: "MaxSize")]?.last?.description == "f1:2:10")
     }
 
     @Test func anEmptyAssignmentBringsTheDefaultBack() throws {
@@ -71,6 +71,33 @@ struct MergeTests {
     ])
     func itsDefaultsAreTaken(_ text: String) {
         #expect(problems(text).isEmpty)
+    }
+
+    /// Each pair differs in secrets alone.
+    @Test(arguments: [
+        ("URL=https://a.example/x?token=s3cret", "URL=https://a.example/x?token=0ther", "URL: changed"),
+        ("URL=https://a.example", "URL=https://a.example?s3cret", "URL: https://a.example -> https://a.example?…"),
+        ("CheckURL=https://a.example/?k=s3cret", "CheckURL=https://a.example/?k=0ther", "CheckURL: changed"),
+        ("ExpectHeader=X-Up: s3cret", "ExpectHeader=X-Up: 0ther", "ExpectHeader: changed"),
+        ("Proxy=http://s3cret:a@p:1", "Proxy=http://0ther:a@p:1", "Proxy: changed"),
+    ])
+    func aChangeOfASecretIsNamedWithoutIt(_ before: String, _ after: String, _ change: String) throws {
+        let base = "[Destination \"a\"]\nURL=https://a.example/\n"
+        let changes = Configuration.changes(from: try configuration(base + before), to: try configuration(base + after))
+        #expect(changes.map(\.description) == ["[Destination \"a\"] \(change)"])
+    }
+
+    @Test(arguments: [
+        "URL=ftp://u:s3cret@a/", "URL=https://a:s3cret/", "URL=https://s3cret$/", "URL=https://[s3cret]/",
+        "URL=https://u:s3cret@a/", "URL=https://1.2.s3cret.4/", "CheckURL=s3cret",
+        "Header=Authorization Bearer s3cret", "Header=s3cret", "Header=Content-Length: s3cret",
+        "Header=s3cret s3cret: s3cret", "ExpectHeader=X Up s3cret",
+        "Header=X: " + String(repeating: "s3cret", count: 1_000), "TokenFile=s3cret", "Credential=/s3cret",
+        "CloudEventsSource=https://u:s3cret@x/ y", "Bearer s3cret", "s3cret==",
+    ])
+    func noProblemQuotesASecret(_ line: String) {
+        let found = problems("[Destination \"a\"]\nURL=https://a.example/\n\(line)\n")
+        #expect(found.count == 1 && found[0].hasPrefix("f:3:") && !found[0].contains("s3cret"), "\(found)")
     }
 
     @Test func changesAreNamed() throws {

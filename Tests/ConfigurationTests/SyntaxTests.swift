@@ -17,8 +17,9 @@ struct SyntaxTests {
     }
 
     @Test(arguments: [
-        ("MaxSize=1G", "f:1:1: error: 'MaxSize=' stands before the first [Section]"),
-        ("[Queue]\nMaxSize", "f:2:1: error: neither a [Section], nor Key=Value, nor a comment: 'MaxSize'"),
+        ("MaxSize=1G", "f:1:1: error: the key 'MaxSize' stands before the first [Section]"),
+        ("Bearer s3cret=", "f:1:1: error: the key stands before the first [Section]"),
+        ("[Queue]\nMaxSize", "f:2:1: error: this line is neither a [Section], nor Key=Value, nor a comment"),
         ("[Queue]\n  =1G", "f:2:3: error: a key is missing before '='"),
         ("[Queue", "f:1:7: error: a section's line begins with '[' and ends with ']'"),
         ("[", "f:1:2: error: a section's line begins with '[' and ends with ']'"),
@@ -61,6 +62,7 @@ struct SyntaxTests {
             "f:2:1: warning: unknown key 'CheckInterval' in [Queue] has no effect; it belongs in [Reachability]"
         ),
         ("[Queue]\nWeather=fine", "f:2:1: warning: unknown key 'Weather' in [Queue] has no effect"),
+        ("[Queue]\nBearer s3cret==", "f:2:1: warning: unknown key in [Queue] has no effect"),
     ])
     func unknownNamesAreWarnings(_ text: String, _ message: String) {
         #expect(problems(text) == [message])

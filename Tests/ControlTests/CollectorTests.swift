@@ -63,6 +63,16 @@ struct CollectorTests {
         }
     }
 
+    @Test func whatSteersATerminalIsEscaped() throws {
+        let event = "{\"n\":\"\u{9B}31m\u{202E}\u{7F}é\\u001b[2J\"}"
+        try withCollector { (path, printed) throws in
+            #expect(try post(path, Array(event.utf8)).status == 200)
+            let line = printed.with { $0 }
+            #expect(line == "{\"n\":\"\\u009b31m\\u202e\\u007fé\\u001b[2J\"}\n")
+            #expect(try JSONValue(parsing: Array(line.utf8)) == JSONValue(parsing: Array(event.utf8)))
+        }
+    }
+
     @Test func checksAreAnsweredAndBadRequestsPrintNothing() throws {
         try withCollector { (path, printed) throws in
             let checks = try [post(path, [], method: "GET").status, post(path, [], method: "HEAD").status]

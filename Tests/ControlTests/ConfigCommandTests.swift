@@ -71,10 +71,12 @@ struct ConfigCommandTests {
             [Queue]
             MaxSize=1G
             [Destination "main"]
-            URL=https://a.example/
+            URL=https://a.example/x?token=s3cret
+            CheckURL=https://a.example/?s3cret
+            ExpectHeader=X-Up: s3cret
             Header=X-Api-Key: s3cret
             Header=X-Site: 4711
-            Proxy=http://me:s3cret@proxy:3128
+            Proxy=http://s3cret:s3cret@proxy:3128
 
             """
         try withConfiguration(text, "[Queue]\nMaxSize=2G\n") { path in
@@ -85,15 +87,18 @@ struct ConfigCommandTests {
             }
             #expect(lines.contains("MaxSize=2G \(path).d/10.conf:2"))
             #expect(lines.contains("KeepFree=5% default") && lines.contains("MaxAge= default"))
-            #expect(lines.contains("[Destination \"main\"]") && lines.contains("URL=https://a.example/ \(path):4"))
-            #expect(lines.contains("Header=X-Api-Key: ... \(path):6") && lines.contains("Header=X-Site: ... \(path):6"))
-            #expect(lines.contains("Proxy=http://me:...@proxy:3128 \(path):7"))
+            #expect(lines.contains("[Destination \"main\"]") && lines.contains("URL=https://a.example/x?… \(path):4"))
+            #expect(lines.contains("CheckURL=https://a.example/?… \(path):5"))
+            #expect(lines.contains("ExpectHeader=X-Up: ... \(path):6"))
+            #expect(lines.contains("Header=X-Api-Key: ... \(path):7") && lines.contains("Header=X-Site: ... \(path):8"))
+            #expect(lines.contains("Proxy=http://...@proxy:3128 \(path):9"))
             let json = CapturedConsole()
             #expect(json.run("config", "show", "--json", path) == 0)
             let settings = try #require(try JSONValue(parsing: json.output)["settings"]?.array)
             let header = try #require(settings.first { $0["key"]?.string == "Header" })
             #expect(header["section"]?.string == "Destination" && header["name"]?.string == "main")
-            #expect(header["values"]?.array?.count == 2 && header["origin"]?["line"]?.integer == 6)
+            #expect(header["values"]?.array?.count == 2 && header["origin"]?["line"]?.integer == 8)
+            #expect(header["origins"]?.array?.map { $0["line"]?.integer } == [7, 8])
             for output in [console.output.text, json.output.text] { #expect(!output.contains("s3cret")) }
         }
     }

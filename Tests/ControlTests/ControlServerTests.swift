@@ -91,6 +91,8 @@ struct ControlServerTests {
         ("/v1/destinations/a/probe", #"{"for":"2h"}"#, "unknown member: for"),
         ("/v1/destinations/a/forget", #"{"log":"bulk"}"#, "unknown member: log"),
         ("/v1/destinations/a/rename", #"{"to":"b","log":"bulk"}"#, "unknown member: log"),
+        ("/v1/destinations/a/rename", #"{"to":"b","to":"c"}"#, "to stands there twice"),
+        ("/v1/purge", #"{"consent":"a","c\u006fnsent":"b"}"#, "consent stands there twice"),
     ]
 
     @Test(arguments: misread)
@@ -98,6 +100,16 @@ struct ControlServerTests {
         try withDaemon { (path, told) throws in
             let found = try answer(path, post(target, body))
             #expect(found.status == 422 && found.body.contains(detail), "\(found.body)")
+            #expect(told.with { $0 }.isEmpty)
+        }
+    }
+
+    @Test func aStateThatStandsThereTwiceIsRefused() throws {
+        try withDaemon { (path, told) throws in
+            let body = #"{"state":"deny","state":"allow"}"#
+            let request = post("/v1/consent/ads", body).dropFirst("POST".count)
+            let found = try answer(path, "PUT" + request)
+            #expect(found.status == 422 && found.body.contains("state stands there twice"), "\(found.body)")
             #expect(told.with { $0 }.isEmpty)
         }
     }

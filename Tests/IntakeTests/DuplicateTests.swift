@@ -49,6 +49,70 @@ struct DuplicateTests {
         #expect(try exchange(post(cloudEvent("1")), &client) == [202, 1, 0])
     }
 
+    @Test func aCloudEventOfAnotherUserIsAnother() throws {
+        var client = HTTPClient(SessionRig())
+        for user in [1_000, 1_001] as [UInt32] {
+            client.rig.turn.user = user
+            #expect(try exchange(batch([cloudEvent("1")]), &client) == [202, 1, 0])
+            #expect(try exchange(batch([cloudEvent("1")]), &client) == [202, 0, 1])
+        }
+        #expect(client.rig.stored.count == 2)
+    }
+
+    @Test func idsThatDifferInALoneSurrogateAreTwo() throws {
+        let ids = ["\\ud800", "\\ud801", "\\udfff", "\\udc00\\ud800", "\\ufffd", "\\ud83d\\ude00"]
+        var client = HTTPClient(SessionRig())
+        for id in ids { #expect(try exchange(batch([cloudEvent(id)]), &client) == [202, 1, 0], "\(id)") }
+        for id in ids + ["\u{FFFD}", "\u{1F600}"] {
+            #expect(try exchange(batch([cloudEvent(id)]), &client) == [202, 0, 1], "\(id)")
+        }
+    }
+
+    @Test(arguments: [#""id":"1","id":"2""#, #""id":"1","\u0069d":"1""#, #""id":"1","source":"/b""#])
+    func aCloudEventThatIsNamedTwiceIsNoRepeat(_ members: String) throws {
+        var client = HTTPClient(SessionRig())
+        let event = #"{"specversion":"1.0","type":"t","source":"/a",\#(members)}"#
+        for _ in 0..<2 { #expect(try exchange(batch([event, event]), &client) == [202, 2, 0]) }
+        #expect(try exchange(batch([cloudEvent("1"), cloudEvent("2")]), &client) == [202, 2, 0])
+        #expect(client.rig.keys.prefix(4).allSatisfy { $0 == .none })
+    }
+
+    @Test(arguments: ["?lane=urgent", "?consent=ads", "?ttl=1h", ""])
+    func theSameNameWithAnotherWishIsRefused(_ query: String) throws {
+        var client = HTTPClient(SessionRig())
+        let body = "{\"n\":1}"
+        let type = query.isEmpty ? "Content-Type: application/x-ndjson\r\n" : ""
+        let request = { (query: String, type: String) in
+            "POST /v1/events\(query) HTTP/1.1\r\nIdempotency-Key: k\r\n\(type)Content-Length: 7\r\n\r\n\(body)"
+        }
+        #expect(try exchange(request(query, type), &client) == [202, 1, 0])
+        #expect(try exchange(request("", "Content-Type: application/json\r\n"), &client)[0] == 422)
+        #expect(try exchange(request(query, type), &client) == [202, 0, 1])
+    }
+
+    /// After a purge nobody can tell which of them are still there.
+    @Test(arguments: [batch([cloudEvent("1"), cloudEvent("2")]), named("k")])
+    func whatIsForgottenIsNew(_ request: String) throws {
+        var client = HTTPClient(SessionRig())
+        for _ in 0..<2 {
+            #expect(try exchange(request, &client) == [202, 2, 0])
+            #expect(try exchange(request, &client) == [202, 0, 2])
+            client.rig.admission.forgetRecent()
+        }
+        #expect(client.rig.stored.count == 4)
+    }
+
+    @Test func itForgetsTheOldestOnceItIsFullAgain() throws {
+        let keys = (0...UInt64(RecentEvents.limit + 1)).map { DuplicateKey(low: $0 + 1, high: 9) }
+        var recent = RecentEvents(seed: KeyedHash.Seed(low: 3, high: 4), keys: keys)
+        recent.forget()
+        #expect(keys.allSatisfy { recent.familiarity($0) == .new })
+        for (index, key) in keys.enumerated() { recent.take(key, at: Position(ordinal: 1, batch: 0, index: index)) }
+        recent.settle(Settlement(ordinal: 1, outcomes: [.durable(epoch: epoch, first: 1)]))
+        #expect(keys.prefix(2).allSatisfy { recent.familiarity($0) == .new })
+        #expect(keys.dropFirst(2).allSatisfy { recent.familiarity($0) == .isDurable })
+    }
+
     @Test func aRequestIsKnownByItsNameAndUser() throws {
         var client = HTTPClient(SessionRig())
         client.rig.turn.user = 1_000

@@ -56,11 +56,38 @@ def test_idempotency_key(make_box, home):
     assert counts(box.post(body, named("b"))) == (10, 0)
     problem = box.post(json.dumps({"n": "other"}), named("a"), expected=422)
     assert problem["type"].endswith(":idempotency-key")
+    for query, headers in [("?lane=bulk", {}), ("?ttl=1h", {}), ("?consent=ads", {}),
+                           ("", {"Content-Type": "application/x-ndjson"})]:
+        box.post(body if not headers else '{"n":1}', {**named("a"), **headers}, query, expected=422)
     with as_user(12345, box.daemon.events):
         assert counts(box.post(body, named("a"))) == (10, 0)
+        assert counts(post_cloud_events(box, [1])) == (1, 0)
+    assert counts(post_cloud_events(box, [1])) == (1, 0), "a stranger's event suppresses none"
     assert counts(box.post(body, named("a"))) == (0, 10)
     assert box.daemon.status()["intake"]["duplicates"] == 20
     box.check()
+
+
+@pytest.mark.parametrize("how", ["deny", "consent", "id"])
+def test_what_was_purged_is_taken_again(make_box, how):
+    box = make_box()
+
+    def order(method, path, what):
+        return request(box.daemon.control, method, path, json.dumps(what), timeout=30)
+
+    order("PUT", "/v1/consent/ads", {"state": "hold"})
+    event = json.dumps([cloud_event(1)])
+    first = box.post(event, BATCH, "?consent=ads")
+    assert counts(first) == (1, 0) and counts(box.post(event, BATCH, "?consent=ads")) == (0, 1)
+    if how == "deny":
+        assert order("PUT", "/v1/consent/ads", {"state": "deny"})[0] == 200
+        order("PUT", "/v1/consent/ads", {"state": "hold"})
+    else:
+        what = {"consent": "ads"} if how == "consent" else {"id": first["first"]}
+        assert json.loads(order("POST", "/v1/purge", what)[2]) == {"purged": 1}
+    assert counts(box.post(event, BATCH, "?consent=ads")) == (1, 0), "it is nowhere else"
+    order("PUT", "/v1/consent/ads", {"state": "allow"})
+    check_ids(box, ["s-1"])
 
 
 @pytest.mark.parametrize("kill", [True, False])

@@ -39,7 +39,7 @@ struct LineReader {
         } else {
             problems.add(
                 .error, at: line.origin(whole.lowerBound),
-                "neither a [Section], nor Key=Value, nor a comment: '\(line.text(whole))'")
+                "this line is neither a [Section], nor Key=Value, nor a comment")
         }
     }
 

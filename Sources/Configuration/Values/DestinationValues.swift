@@ -94,19 +94,19 @@ extension ValueKind where Value == DestinationSection.Header {
     static let header = ValueKind(
         { text throws(BadValue) in
             let (name, value) = try headerParts(text)
-            guard let value else { throw BadValue("'\(name)' has no value: write NAME: VALUE") }
+            guard let value else { throw BadValue("a header's value is missing: write NAME: VALUE") }
             guard !own.contains(name.lowercased()) else { throw BadValue("\(name) is written by uplinkd itself") }
             return Value(name: name, value: value)
         }, show: { "\($0.name): ..." })
 }
 
 extension ValueKind where Value == DestinationSection.ExpectedHeader {
-    /// `NAME` or `NAME: VALUE`.
+    /// `NAME` or `NAME: VALUE`; shown without the value, which may be a secret.
     static let expectedHeader = ValueKind(
         { text throws(BadValue) in
             let (name, value) = try headerParts(text)
             return Value(name: name, value: value)
-        }, show: { header in header.value.map { "\(header.name): \($0)" } ?? header.name })
+        }, show: { $0.value == nil ? $0.name : "\($0.name): ..." })
 }
 
 extension ValueKind where Value == String {
@@ -115,23 +115,26 @@ extension ValueKind where Value == String {
         { text throws(BadValue) in
             let excluded = Array("\"<>\\^`{|}".utf8)
             guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !excluded.contains($0) }) else {
-                throw BadValue("'\(text)' is not a URI or a path: write other characters as %XX" + comment(after: text))
+                throw BadValue("not a URI or a path: write other characters as %XX" + comment(after: text))
             }
             return try ValueKind.text(limit: 1_024).parse(text)
         }, show: { $0 })
 }
 
-/// A field's name (RFC 9110, 5.6.2) and its value, nil where there is none, both without blanks around.
+/// A field's name (RFC 9110, 5.6.2) and its value, nil where there is none, both without blanks around; what it throws
+/// quotes nothing, as a forgotten colon makes the value part of the name.
 private func headerParts(_ text: String) throws(BadValue) -> (name: String, value: String?) {
     let halves = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     var name = halves[0]
     while name.last == " " || name.last == "\t" { name.removeLast() }
     let marks = "!#$%&'*+-.^_`|~"
     let isToken = !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || marks.contains($0)) }
-    guard isToken, name.utf8.count <= 128 else { throw BadValue("'\(name)' is not the name of a header") }
+    guard isToken, name.utf8.count <= 128 else {
+        throw BadValue("a header begins with a name and a colon: write NAME: VALUE")
+    }
     guard halves.count == 2 else { return (String(name), nil) }
     let value = halves[1].drop { $0 == " " || $0 == "\t" }
     guard !value.isEmpty else { return (String(name), nil) }
-    guard value.utf8.count <= 4_096 else { throw BadValue("the value of \(name) is longer than 4096 bytes") }
+    guard value.utf8.count <= 4_096 else { throw BadValue("the header's value is longer than 4096 bytes") }
     return (String(name), String(value))
 }

@@ -10,10 +10,9 @@ package struct ProxyURL: Sendable, Equatable {
     package let user: String?
     package let password: String?
 
-    /// The same with the password left out.
+    /// The same with user and password left out.
     var shown: String {
-        let who = user.map { password == nil ? "\($0)@" : "\($0):...@" } ?? ""
-        return "http://\(who)\(host.contains(":") ? "[\(host)]" : host):\(port)"
+        "http://\(user == nil ? "" : "...@")\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 }
 
@@ -55,6 +54,6 @@ extension ProxyURL {
 }
 
 extension ValueKind where Value == ProxyURL {
-    /// A proxy; shown without its password.
+    /// A proxy; shown without user and password.
     static let proxy = ValueKind({ text throws(BadValue) in try ProxyURL(parsing: text) }, show: { $0.shown })
 }

@@ -29,7 +29,8 @@ package struct ServerURL: Sendable, Equatable {
 }
 
 extension ServerURL {
-    /// Reads a URL; throws where it is none of ours, or holds what does not belong there.
+    /// Reads a URL; throws where it is none of ours, or holds what does not belong there, and quotes nothing of it, as
+    /// that may be a secret.
     init(parsing text: String) throws(BadValue) {
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw BadValue("a URL holds no blanks and only ASCII: write others as %XX" + comment(after: text))
@@ -37,7 +38,7 @@ extension ServerURL {
         guard text.utf8.count <= 2_048 else { throw BadValue("the URL is longer than 2048 bytes") }
         let schemes = "https://, http:// or http+unix://"
         guard let scheme = Scheme.allCases.first(where: { text.lowercased().hasPrefix($0.rawValue + "://") }) else {
-            throw BadValue("'\(text)' does not begin with \(schemes)")
+            throw BadValue("a URL to send to begins with \(schemes)")
         }
         let begin = scheme.rawValue.count + 3
         let rest = text.dropFirst(begin)
@@ -87,7 +88,7 @@ extension ServerURL {
             host = authority[authority.index(after: authority.startIndex)..<end]
             rest = authority[authority.index(after: end)...]
             guard let address = IPAddress(text: host), address.isIPv6 else {
-                throw BadValue("'\(host)' is not an IPv6 address", at: begin + 1)
+                throw BadValue("an IPv6 address belongs between '[' and ']'", at: begin + 1)
             }
         } else {
             host = authority.prefix { $0 != ":" }
@@ -100,7 +101,7 @@ extension ServerURL {
         let digits = rest.dropFirst()
         guard digits.allSatisfy({ $0.isASCII && $0.isNumber }), let port = Int(digits), (1...65_535).contains(port)
         else {
-            throw BadValue("'\(digits)' is not a port from 1 to 65535", at: offset + 1)
+            throw BadValue("a port is a number from 1 to 65535", at: offset + 1)
         }
         return (host, port)
     }
@@ -108,7 +109,7 @@ extension ServerURL {
     private static func checkName(_ host: Substring, at begin: Int) throws(BadValue) {
         let labels = host.split(separator: ".", omittingEmptySubsequences: false)
         if let last = labels.last, !last.isEmpty, last.allSatisfy({ $0.isASCII && $0.isNumber }) {
-            guard IPAddress(text: host) != nil else { throw BadValue("'\(host)' is not an IPv4 address", at: begin) }
+            guard IPAddress(text: host) != nil else { throw BadValue("the host is not an IPv4 address", at: begin) }
             return
         }
         let isName = (labels.last == "" ? labels.dropLast() : labels[...]).allSatisfy { label in
@@ -116,12 +117,12 @@ extension ServerURL {
                 && label.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
         }
         guard isName, (1...253).contains(host.utf8.count) else {
-            throw BadValue("'\(host)' is not the name of a host", at: begin)
+            throw BadValue("this is not the name of a host", at: begin)
         }
     }
 }
 
 extension ValueKind where Value == ServerURL {
-    /// A URL to send to.
-    static let url = ValueKind({ text throws(BadValue) in try ServerURL(parsing: text) }, show: { $0.text })
+    /// A URL to send to; shown without its query.
+    static let url = ValueKind({ text throws(BadValue) in try ServerURL(parsing: text) }, show: { $0.text.shownURL })
 }

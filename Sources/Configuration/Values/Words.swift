@@ -51,11 +51,12 @@ extension ValueKind where Value == UInt32 {
 }
 
 extension ValueKind where Value == String {
-    /// An absolute path of at most `limit` bytes, without a slash at its end.
+    /// An absolute path of at most `limit` bytes, without a slash at its end; what it throws quotes nothing, as some
+    /// write a secret where its file belongs.
     static func path(limit: Int = 4_095) -> ValueKind {
         ValueKind(
             { text throws(BadValue) in
-                guard text.hasPrefix("/") else { throw BadValue("'\(text)' is not an absolute path") }
+                guard text.hasPrefix("/") else { throw BadValue("a path is absolute: it begins with '/'") }
                 guard text.utf8.count <= limit else {
                     throw BadValue("the path is longer than \(limit) bytes", at: limit)
                 }
@@ -69,7 +70,7 @@ extension ValueKind where Value == String {
     static let fileName = ValueKind(
         { text throws(BadValue) in
             guard !text.utf8.contains(UInt8(ascii: "/")), text != ".", text != ".." else {
-                throw BadValue("'\(text)' is not the name of a file, without a folder" + comment(after: text))
+                throw BadValue("this takes the name of a file, without a folder" + comment(after: text))
             }
             return try ValueKind.text(limit: 255).parse(text)
         }, show: { $0 })

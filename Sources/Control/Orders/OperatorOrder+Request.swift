@@ -93,9 +93,10 @@ extension OperatorOrder {
         return LetterSelection(ids: ids, destination: try string("destination", of: body))
     }
 
-    /// The body, an object of no members but these; nil where there is none.
+    /// The body, an object of no members but these, each at most once; nil where there is none.
     ///
-    /// A member that is not known would narrow the order, were it understood.
+    /// A member that is not known would narrow the order, were it understood; of one that stands there twice others may
+    /// take the first.
     private static func body(_ exchange: HTTPExchange, _ known: [String]) throws(OrderError) -> JSONValue? {
         guard !exchange.body.isEmpty else { return nil }
         guard let value = try? JSONValue(parsing: exchange.body), let members = value.members else {
@@ -103,6 +104,9 @@ extension OperatorOrder {
         }
         if let other = members.first(where: { !known.contains($0.name) }) {
             throw OrderError(detail: "unknown member: \(other.name)")
+        }
+        if let twice = known.first(where: { name in members.count { $0.name == name } > 1 }) {
+            throw OrderError(detail: "\(twice) stands there twice")
         }
         return value
     }

@@ -4,7 +4,8 @@ internal import JSON
 package import Posix
 package import Reactor
 
-/// A small collector to try deliveries with: takes any JSON by POST or PUT, and gives each event to `emit` as a line.
+/// A small collector to try deliveries with: takes any JSON by POST or PUT, and gives each event to `emit` as a line
+/// that does nothing to a terminal.
 package final class Collector {
     private static let bodyLimit = 16 << 20
     private static let decompressedLimit = 64 << 20
@@ -42,7 +43,7 @@ package final class Collector {
         }
         do throws(CollectorError) {
             for line in try Self.lines(head, body) {
-                emit(line)
+                emit(printableJSON(line))
                 received += 1
             }
             return receipt

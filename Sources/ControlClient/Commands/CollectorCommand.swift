@@ -26,7 +26,7 @@ extension Command {
             let socket = try Socket.listenTCP(address: address, port: port)
             let port = try Socket.localPort(socket)
             let collector = try Collector(taking: socket, on: loop) { line in
-                console.write(console.isTerminal ? printableJSON(line) : line)
+                console.write(line)
                 if console.outputFailure != nil { loop.stop() }
             }
             let stopper = LoopStopper(loop)

@@ -37,8 +37,8 @@ final class ProbeReport {
         if case .failed(let failure) = findings.inspection?.outcome { failure } else { nil }
     }
 
-    /// What was asked for.
-    var url: String { shown(Array((settings.checkURL ?? settings.url).text.utf8)) }
+    /// What was asked for, without its query.
+    var url: String { shown(Array((settings.checkURL ?? settings.url).text.shownURL.utf8)) }
 
     /// Where the answer sends to.
     var location: String? { answer?.headers.first(named: "Location").map { shown(Array($0.utf8)) } }

@@ -36,7 +36,7 @@ struct LoadedSettings: Sendable {
         var isGood = true
         let origins = configuration?.origins ?? [:]
         func origin(of key: String, _ section: DestinationSection) -> Origin {
-            origins[SettingName(section: "Destination", instance: section.name, key: key)]
+            origins[SettingName(section: "Destination", instance: section.name, key: key)]?.last
                 ?? Origin(file: path, line: 1, column: 1)
         }
         for section in configuration?.destinations ?? [] {

@@ -23,29 +23,37 @@ extension LoopThread {
                 return done(.conflict("there are \(Consent.maximumCategories) categories, which is all there may be"))
             }
             guard post(order, done) else { return }
+            if state == .deny { coordinator.admission.forgetRecent() }
             tell(.consent(.asked(state, of: category)))
         case .purge(let category):
             guard post(order, done) else { return }
+            coordinator.admission.forgetRecent()
             tell(.consent(.purgeBegins(category)))
         case .purgeEvent(let id):
             guard let event = EventID(text: Array(id.utf8)) else { return done(.unknown("no event has that id")) }
             guard post(order, done) else { return }
+            coordinator.admission.forgetRecent()
             tell(.consent(.eventPurgeBegins(sequence: event.sequence)))
         default: return
         }
     }
 
+    /// What was on its way to the disk when the order was posted became known since, and may be purged as well.
     func carriedOut(consent order: OperatorOrder, _ answer: OperatorAnswer) {
         switch order {
         case .consent(let category, let word):
             guard let state = ConsentState(name: word.rawValue) else { return }
             var isDurable = true
             if case .failed = answer { isDurable = false }
+            if state == .deny { coordinator.admission.forgetRecent() }
             tell(.consent(.answered(state, of: category, isDurable: isDurable)))
             if case .unpurged = answer { purgeLater(category) }
         case .purge(let category):
+            coordinator.admission.forgetRecent()
             tell(.consent(.purgeEnded(category)))
-        case .purgeEvent: tell(.consent(.eventPurged))
+        case .purgeEvent:
+            coordinator.admission.forgetRecent()
+            tell(.consent(.eventPurged))
         default: return
         }
     }

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// What can be wrong with the settings of a destination.
 package enum DeliveryError: Error, Equatable, Sendable {
     /// Not `https://`, `http://` or `http+unix://` with a host (or the path of a socket), a port of 1 to 65535 and a
@@ -14,13 +16,13 @@ package enum DeliveryError: Error, Equatable, Sendable {
 }
 
 extension DeliveryError: CustomStringConvertible {
-    /// What the operator reads.
+    /// What the operator reads; of a value that may be a secret it has nothing.
     package var description: String {
         switch self {
-        case .url(let text): "\(text): not a URL of https, http or http+unix that a destination can have"
-        case .plainHTTP(let text): "\(text): plain HTTP to another host takes PlainHTTP=yes and ExpectHeader="
-        case .checkElsewhere(let text): "\(text): a check goes to the scheme, host and port of the destination"
-        case .header(let text): "\(text): not a header that can be set or expected"
+        case .url: "not a URL of https, http or http+unix that a destination can have"
+        case .plainHTTP(let text): "\(text.shownURL): plain HTTP to another host takes PlainHTTP=yes and ExpectHeader="
+        case .checkElsewhere(let text): "\(text.shownURL): a check goes to the scheme, host and port of the destination"
+        case .header: "not a header that can be set or expected"
         case .range(let setting): "\(setting) is out of its range"
         }
     }

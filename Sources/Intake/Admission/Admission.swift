@@ -98,6 +98,9 @@ package final class Admission {
     /// Learns what became of events, so that repeats of those that are durable are known.
     package func settleRecent(_ settlement: Settlement) { recent.settle(settlement) }
 
+    /// Forgets what is durable, so that no event that is purged makes its repeat one.
+    package func forgetRecent() { recent.forget() }
+
     /// Takes emptied batches back, for their storage.
     package func recycle(_ batches: consuming [OpenBatch]) { waiting.recycle(batches) }
 

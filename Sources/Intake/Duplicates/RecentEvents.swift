@@ -66,6 +66,13 @@ package struct RecentEvents: Sendable {
         positions = left
     }
 
+    /// Forgets the events that are durable: where some of them are purged, they are new when they come again.
+    mutating func forget() {
+        durable.removeAll()
+        order.removeAll()
+        oldest = 0
+    }
+
     private mutating func remember(_ low: UInt64, _ high: UInt64) {
         guard durable.updateValue(high, forKey: low) == nil else { return }
         guard order.count == Self.limit else { return order.append(low) }

@@ -2,7 +2,7 @@ internal import Bytes
 internal import JSON
 
 /// How the body of a request holds events.
-enum BodyForm: Hashable {
+enum BodyForm: UInt64 {
     /// One object, or an array of objects.
     case json
     /// The same without a label that says so; it must begin with `{` or `[`.
@@ -36,6 +36,8 @@ struct FoundEvent: Hashable {
     struct Identity: Hashable {
         let source: Range<Int>
         let id: Range<Int>
+        /// Neither stands there twice, so that all who read the event read the same.
+        let isCertain: Bool
     }
 
     let range: Range<Int>
@@ -168,10 +170,13 @@ struct EventBody {
         _ body: Span<UInt8>, _ start: Int, _ place: BodyError.Place
     ) throws(BodyError) -> FoundEvent.Identity {
         var missing: [StaticString] = ["id", "source", "specversion", "type"]
-        var identity = (source: 0..<0, id: 0..<0)
+        var identity = (source: 0..<0, id: 0..<0, isCertain: true)
         var members = JSONMembers(objectAt: start)
         while let member = members.next(in: body) {
-            guard let found = missing.firstIndex(where: { member.isNamed($0, in: body) }) else { continue }
+            guard let found = missing.firstIndex(where: { member.isNamed($0, in: body) }) else {
+                if member.isNamed("id", in: body) || member.isNamed("source", in: body) { identity.isCertain = false }
+                continue
+            }
             let isText = body[member.value.lowerBound] == UInt8(ascii: "\"") && member.value.count > 2
             let isVersion = found < missing.count && body.equals("\"1.0\"", in: member.value)
             let isGood = "\(missing[found])" == "specversion" ? isVersion : isText
@@ -188,7 +193,7 @@ struct EventBody {
             }
         }
         if let name = missing.first { throw attribute("\(name) is missing", start, place) }
-        return FoundEvent.Identity(source: identity.source, id: identity.id)
+        return FoundEvent.Identity(source: identity.source, id: identity.id, isCertain: identity.isCertain)
     }
 
     private func attribute(_ detail: String, _ offset: Int, _ place: BodyError.Place) -> BodyError {

@@ -56,10 +56,10 @@ extension SessionTurn {
         var keys: [DuplicateKey] = []
         for event in events {
             guard let identity = event.identity else { break }
-            keys.append(admission.recent.names.key(of: identity, in: body))
+            keys.append(admission.recent.names.key(of: identity, in: body, user: user))
         }
         guard keys.isEmpty, let idempotencyKey = request.idempotencyKey else { return keys }
-        return admission.recent.names.keys(of: events, in: body, idempotencyKey: idempotencyKey, user: user)
+        return admission.recent.names.keys(of: request, body, events: events.count, idempotencyKey, user: user)
     }
 }
 

@@ -8,8 +8,9 @@ extension Command {
         details: """
             Shows each setting as FILE, or else the configuration that a daemon would read,
             makes it with its drop-ins: the value, and the file and line, or that it is the
-            default. Passwords and the values of Header= are left out. A running daemon has
-            what was there when it last reloaded.
+            default. What may be secret is left out: queries of URLs, the user and password
+            of a proxy, and the values of headers. A running daemon has what was there when
+            it last reloaded.
             """
     ) { invocation, console in
         let file = invocation.configurationFile(console)
@@ -35,8 +36,9 @@ extension Command {
                 lines += (section.isEmpty ? [] : [""]) + [setting.name.header]
                 section = setting.name.header
             }
-            let origin = setting.origin.map { "\($0.file):\($0.line)" } ?? "default"
-            for value in setting.values.isEmpty ? [""] : setting.values {
+            for (index, value) in (setting.values.isEmpty ? [""] : setting.values).enumerated() {
+                let place = setting.origins.isEmpty ? nil : setting.origins[index]
+                let origin = place.map { "\($0.file):\($0.line)" } ?? "default"
                 let text = "\(setting.name.key)=\(value)"
                 lines.append(text + String(repeating: " ", count: max(1, 40 - text.count)) + " " + origin)
             }
@@ -60,18 +62,22 @@ extension Command {
             for value in setting.values { json.string(value) }
             json.endArray()
             json.name("origin")
-            if let origin = setting.origin {
-                json.beginObject()
-                json.append(origin)
-                json.endObject()
-            } else {
-                json.null()
-            }
+            if let origin = setting.origin { append(origin, to: &json) } else { json.null() }
+            json.name("origins")
+            json.beginArray()
+            for origin in setting.origins { append(origin, to: &json) }
+            json.endArray()
             json.endObject()
         }
         json.endArray()
         json.endObject()
         return json.bytes
+    }
+
+    private static func append(_ origin: Origin, to json: inout JSONWriter) {
+        json.beginObject()
+        json.append(origin)
+        json.endObject()
     }
 }
 

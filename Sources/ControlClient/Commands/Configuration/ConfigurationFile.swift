@@ -21,7 +21,7 @@ extension Configuration {
             ]
             return files.compactMap { key, path -> Problem? in
                 let name = SettingName(section: "Destination", instance: one.name, key: key)
-                guard let path, let origin = origins[name] else { return nil }
+                guard let path, let origin = origins[name]?.last else { return nil }
                 do throws(Errno) {
                     _ = try FileSystem.contents(of: path, limit: 16 << 20)
                     return nil
