@@ -80,13 +80,12 @@ struct DuplicateTests {
     @Test(arguments: ["?lane=urgent", "?consent=ads", "?ttl=1h", ""])
     func theSameNameWithAnotherWishIsRefused(_ query: String) throws {
         var client = HTTPClient(SessionRig())
-        let body = "{\"n\":1}"
-        let type = query.isEmpty ? "Content-Type: application/x-ndjson\r\n" : ""
+        let type = query.isEmpty ? "application/x-ndjson" : "application/json"
         let request = { (query: String, type: String) in
-            "POST /v1/events\(query) HTTP/1.1\r\nIdempotency-Key: k\r\n\(type)Content-Length: 7\r\n\r\n\(body)"
+            post("{}", type: type, query: query, fields: ["Idempotency-Key: k"])
         }
         #expect(try exchange(request(query, type), &client) == [202, 1, 0])
-        #expect(try exchange(request("", "Content-Type: application/json\r\n"), &client)[0] == 422)
+        #expect(try exchange(request("", "application/json"), &client)[0] == 422)
         #expect(try exchange(request(query, type), &client) == [202, 0, 1])
     }
 
