@@ -229,7 +229,7 @@ def test_an_event_on_its_way_is_purged(daemons):
         drained(daemon)
         silent.script = Script(silent=True)
         ids = post(daemon, range(1, 6), mark="way")
-        until(lambda: len(silent.posts()) == 2, 5, "they are on their way")
+        until(lambda: len(silent.posts()) == 2, 20, "they are on their way")
         assert purge(daemon, id=ids[2]) == (200, {"purged": 1})
         silent.script = Script()
         ledger = drained(daemon)

@@ -271,7 +271,7 @@ def test_who_does_not_read(make_box):
         assert box.memory("RssAnon") < 32 * KILO
         for link in links:
             link.close()
-    until(lambda: box.daemon.status()["intake"]["connections"] == 0, 60, "they are gone")
+    until(lambda: box.daemon.status()["intake"]["connections"] == 0, 180, "they are gone")
     box.check()
 
 

@@ -162,7 +162,7 @@ def test_no_network_type_is_allowed(box):
     text = "all waits for wifi; the network is vpn"
     shown = [subprocess.run([UPLINKCTL, "--socket", daemon.control, word], capture_output=True, text=True).stdout
              for word in ("status", "flush")]
-    assert f"  policy: {text}\n" in shown[0], shown
+    assert f"NetworkTypes= does not let all of it leave by this network (policy): {text}\n" in shown[0], shown
     assert shown[1] == f"main is sent only what NetworkTypes= lets leave: {text}\n"
     box.network.route(False)
     until(lambda: daemon.state() == "no-path", 5, "no path")
