@@ -21,6 +21,11 @@ package enum LogName: Hashable, Sendable {
         }
     }
 
+    /// The consent category whose log it is; nil for a lane.
+    package var category: String? {
+        if case .consent(let category) = self { category } else { nil }
+    }
+
     /// Reads what `text` wrote; nil for anything else.
     package init?(text: String) {
         if let lane = Self.lanes.first(where: { $0.text == text }) {

@@ -28,7 +28,7 @@ extension Queue {
     /// Has the file that says which states were set be there before the first log of a category: where it is missing
     /// beside one, it is lost.
     func prepareConsent(for log: LogName) throws(QueueError) {
-        guard case .consent = log, !hasConsent, !isConsentLost else { return }
+        guard log.category != nil, !hasConsent, !isConsentLost else { return }
         try write(consent: consentStates)
     }
 
@@ -55,7 +55,7 @@ extension Queue {
 
     /// Reads the states at the start; `used` are the logs of which there is a trace.
     func recoverConsent(isThere: Bool, used: [LogName]) {
-        let categories = used.compactMap { log in if case .consent(let category) = log { category } else { nil } }
+        let categories = used.compactMap(\.category)
         var found = KeptConsent.lost(named: [])
         if isThere {
             found = readConsent()

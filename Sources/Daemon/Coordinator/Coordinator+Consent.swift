@@ -46,7 +46,7 @@ extension Coordinator {
 
     /// A log of a category was read that the start could not read.
     mutating func found(_ log: LogName, at now: Instant) {
-        guard case .consent(let category) = log else { return }
+        guard let category = log.category else { return }
         let before = admission.consent.lost
         change(at: now) { $0.found(category) }
         if admission.consent.lost != before { keepLost() }

@@ -43,7 +43,7 @@ extension Destination {
 
     /// Which categories wait: `ads and metrics wait for consent`.
     var consentDetail: String? {
-        let names = keptBack.compactMap { log in if case .consent(let category) = log { category } else { nil } }
+        let names = keptBack.compactMap(\.category)
         guard !names.isEmpty else { return nil }
         return "\(names.joined(separator: " and ")) \(names.count == 1 ? "waits" : "wait") for consent"
     }

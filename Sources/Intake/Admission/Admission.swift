@@ -55,7 +55,7 @@ package final class Admission {
 
     /// Why events for `log` are refused now.
     package func refusal(for log: LogName) -> Refusal? {
-        if case .consent(let category) = log, let refusal = Refusal(category, consent) { return refusal }
+        if let category = log.category, let refusal = Refusal(category, consent) { return refusal }
         guard let refusal, refusal.applies(to: log) else { return nil }
         return refusal
     }
@@ -65,7 +65,7 @@ package final class Admission {
         _ event: Span<UInt8>, to log: LogName, acceptedAt: WallTime?, timeToLiveSeconds: UInt32 = 0,
         key: DuplicateKey = .none
     ) -> Position {
-        if case .consent(let category) = log, !consent.isUsed(category) { consent.use(category) }
+        if let category = log.category, !consent.isUsed(category) { consent.use(category) }
         let (batch, index) = waiting.append(
             event, to: log, acceptedAt: acceptedAt, timeToLiveSeconds: timeToLiveSeconds, key: key)
         let position = Position(ordinal: ordinal, batch: batch, index: index)

@@ -100,7 +100,7 @@ struct WaitingBatches {
     }
 
     private func context(of log: LogName) -> AcceptContext {
-        guard case .consent(let category) = log, consent.state(of: category) != .allow else { return context }
+        guard let category = log.category, consent.state(of: category) != .allow else { return context }
         return contextOnHold
     }
 
