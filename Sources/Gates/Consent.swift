@@ -70,9 +70,7 @@ package struct Consent: Sendable {
     }
 
     /// The categories that are used, named in the configuration, or set by an operator; in order.
-    package var categories: [String] { known.sorted() }
-
-    private var known: Set<String> { taken.union(settings.states.keys) }
+    package var categories: [String] { taken.union(settings.states.keys).sorted() }
 
     /// Those that have a log or a state of their own.
     private var taken: Set<String> { used.union(kept.keys).union(asked.keys).subtracting([Self.others]) }
@@ -82,8 +80,8 @@ package struct Consent: Sendable {
 
     /// False where there are as many categories as there may be, and this is none of them.
     package func hasRoom(for category: String) -> Bool {
-        let taken = taken
-        return taken.contains(category) || taken.count < Self.maximumCategories
+        let isTaken = used.contains(category) || kept[category] != nil || asked[category] != nil
+        return isTaken || taken.count < Self.maximumCategories
     }
 
     /// True while events of a category are being purged.

@@ -48,7 +48,7 @@ extension Coordinator {
             if !grown.contains(log) { grown.append(log) }
         }
         // The first events of a category may be on hold.
-        withhold(at: now)
+        if grown.contains(where: { $0.category != nil }) { withhold(at: now) }
         for log in grown {
             guard let newest = newest[log] else { continue }
             feedAll(.available(log, newest: newest), at: now)

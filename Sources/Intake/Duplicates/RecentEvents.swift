@@ -40,6 +40,7 @@ package struct RecentEvents: Sendable {
 
     /// What is known of an event.
     func familiarity(_ key: DuplicateKey) -> Familiarity {
+        guard key != .none else { return .new }
         if let high = durable[key.low] { return high == key.high ? .isDurable : .differs }
         if let high = waiting[key.low] { return high == key.high ? .waits : .differs }
         return .new
