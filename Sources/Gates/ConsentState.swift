@@ -12,12 +12,6 @@ package enum ConsentState: UInt8, Sendable, CaseIterable, Comparable {
     /// As users see it: `allow`, `hold`, `deny`.
     package var name: String { "\(self)" }
 
-    /// The state of that name; nil where there is none.
-    package init?(name: String) {
-        guard let state = Self.allCases.first(where: { $0.name == name }) else { return nil }
-        self = state
-    }
-
     package static func < (left: ConsentState, right: ConsentState) -> Bool { left.rawValue < right.rawValue }
 }
 

@@ -31,7 +31,7 @@ package enum OperatorOrder: Sendable, Equatable {
 }
 
 /// What may be done with events of a category; the raw values are what users see.
-package enum ConsentWord: String, Sendable, CaseIterable {
+package enum ConsentWord: String, Sendable {
     case allow, hold, deny
 }
 

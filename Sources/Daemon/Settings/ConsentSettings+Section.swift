@@ -1,4 +1,5 @@
 internal import Configuration
+internal import Control
 internal import Gates
 
 extension ConsentSettings {
@@ -13,6 +14,15 @@ extension ConsentSettings {
 }
 
 extension ConsentState {
+    /// The state that an operator means.
+    init(_ word: ConsentWord) {
+        switch word {
+        case .allow: self = .allow
+        case .hold: self = .hold
+        case .deny: self = .deny
+        }
+    }
+
     fileprivate init(_ state: ConsentSection.State) {
         switch state {
         case .allow: self = .allow

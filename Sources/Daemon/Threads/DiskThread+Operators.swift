@@ -39,7 +39,7 @@ extension DiskThread {
 
     /// Makes a state durable, then purges what it denies.
     private func set(_ word: ConsentWord, of category: String) throws(QueueError) -> OperatorAnswer {
-        guard let state = ConsentState(name: word.rawValue) else { return .failed("\(word) is no state") }
+        let state = ConsentState(word)
         do throws(QueueError) {
             try queue.keep(consent: [category: state])
         } catch {

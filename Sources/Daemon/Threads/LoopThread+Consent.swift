@@ -16,44 +16,35 @@ extension LoopThread {
 
     /// Posts the order before the requests that follow from it: what is read after it is read without what it purges.
     func carryOut(consent order: OperatorOrder, _ done: @escaping (OperatorAnswer) -> Void) {
+        let event: ConsentEvent
         switch order {
         case .consent(let category, let word):
-            guard let state = ConsentState(name: word.rawValue) else { return }
             guard coordinator.admission.consent.hasRoom(for: category) else {
                 return done(.conflict("there are \(Consent.maximumCategories) categories, which is all there may be"))
             }
-            guard post(order, done) else { return }
-            if state == .deny { coordinator.admission.forgetRecent() }
-            tell(.consent(.asked(state, of: category)))
-        case .purge(let category):
-            guard post(order, done) else { return }
-            coordinator.admission.forgetRecent()
-            tell(.consent(.purgeBegins(category)))
+            event = .asked(ConsentState(word), of: category)
+        case .purge(let category): event = .purgeBegins(category)
         case .purgeEvent(let id):
-            guard let event = EventID(text: Array(id.utf8)) else { return done(.unknown("no event has that id")) }
-            guard post(order, done) else { return }
-            coordinator.admission.forgetRecent()
-            tell(.consent(.eventPurgeBegins(sequence: event.sequence)))
+            guard let known = EventID(text: Array(id.utf8)) else { return done(.unknown("no event has that id")) }
+            event = .eventPurgeBegins(sequence: known.sequence)
         default: return
         }
+        guard post(order, done) else { return }
+        if order.takesEventsOut { coordinator.admission.forgetRecent() }
+        tell(.consent(event))
     }
 
     /// What was on its way to the disk when the order was posted became known since, and may be purged as well.
     func carriedOut(consent order: OperatorOrder, _ answer: OperatorAnswer) {
+        if order.takesEventsOut { coordinator.admission.forgetRecent() }
         switch order {
         case .consent(let category, let word):
-            guard let state = ConsentState(name: word.rawValue) else { return }
             var isDurable = true
             if case .failed = answer { isDurable = false }
-            if state == .deny { coordinator.admission.forgetRecent() }
-            tell(.consent(.answered(state, of: category, isDurable: isDurable)))
+            tell(.consent(.answered(ConsentState(word), of: category, isDurable: isDurable)))
             if case .unpurged = answer { purgeLater(category) }
-        case .purge(let category):
-            coordinator.admission.forgetRecent()
-            tell(.consent(.purgeEnded(category)))
-        case .purgeEvent:
-            coordinator.admission.forgetRecent()
-            tell(.consent(.eventPurged))
+        case .purge(let category): tell(.consent(.purgeEnded(category)))
+        case .purgeEvent: tell(.consent(.eventPurged))
         default: return
         }
     }
@@ -73,9 +64,18 @@ extension LoopThread {
     }
 }
 
+extension OperatorOrder {
+    /// Events that are known as repeats may be gone after it.
+    fileprivate var takesEventsOut: Bool {
+        switch self {
+        case .consent(_, let word): word == .deny
+        case .purge, .purgeEvent: true
+        default: false
+        }
+    }
+}
+
 extension QueueSnapshot {
     /// The categories that have a log.
-    var categories: Set<String> {
-        Set(logs.compactMap { log in if case .consent(let category) = log.name { category } else { nil } })
-    }
+    var categories: Set<String> { Set(logs.compactMap(\.name.category)) }
 }
