@@ -16,6 +16,11 @@ extension Command {
     static let orderTimeLimit: Duration = .seconds(60)
 }
 
+/// What may be meant by a word that is none of the known, to follow what says so; "" where nothing is near.
+func hint(_ word: String, among known: [String]) -> String {
+    nearest(to: word, among: known).map { "; did you mean '\($0)'?" } ?? ""
+}
+
 extension Console {
     /// Prints the daemon's JSON, one document.
     func write(json: [UInt8]) {
@@ -32,8 +37,7 @@ extension Console {
 
     /// Tells that no destination has that name, and how to end.
     func complain(unknownDestination name: String, among names: [String]) -> ExitStatus {
-        let hint = nearest(to: name, among: names).map { "; did you mean '\($0)'?" } ?? ""
-        complain("no destination is named '\(name)'\(hint)")
+        complain("no destination is named '\(name)'" + hint(name, among: names))
         return .failed
     }
 

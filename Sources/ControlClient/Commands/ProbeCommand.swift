@@ -11,34 +11,19 @@ extension Command {
             with 1 where something is not as it should be. Takes up to 25 seconds.
             """
     ) { invocation, console in
-        do throws(ClientError) {
-            var daemon = try DaemonConnection(DaemonSocket.control.path(invocation, console))
-            let known = try daemon.exchange(method: "GET", target: "/v1/status", within: plainTimeLimit)
-            guard known.status == 200, let status = StatusDocument(known.body) else {
-                return console.complain(known, of: .control)
+        var allIsWell = true
+        let status = post("probe", toDestinationsOf: invocation, console, within: .seconds(40)) { _, answer in
+            guard answer.status == 200, let report = try? JSONValue(parsing: answer.body) else {
+                return console.complain(answer, of: .control)
             }
-            let names = status.destinations.filter(\.isConfigured).map(\.name)
-            let wanted = invocation.operand.map { [$0] } ?? names
-            if let stranger = wanted.first(where: { !names.contains($0) }) {
-                return console.complain(unknownDestination: stranger, among: names)
+            allIsWell = allIsWell && report["reason"]?.string == "none"
+            if invocation.has("--json") {
+                console.write(json: answer.body)
+            } else {
+                for line in ProbeScreen(report).lines { console.write(line: line) }
             }
-            var allIsWell = true
-            for name in wanted {
-                let answer = try daemon.exchange(
-                    method: "POST", target: "/v1/destinations/\(name)/probe", within: .seconds(40))
-                guard answer.status == 200, let report = try? JSONValue(parsing: answer.body) else {
-                    return console.complain(answer, of: .control)
-                }
-                allIsWell = allIsWell && report["reason"]?.string == "none"
-                if invocation.has("--json") {
-                    console.write(json: answer.body)
-                } else {
-                    for line in ProbeScreen(report).lines { console.write(line: line) }
-                }
-            }
-            return allIsWell ? .success : .failed
-        } catch {
-            return console.complain(error)
+            return nil
         }
+        return status == .success && !allIsWell ? .failed : status
     }
 }

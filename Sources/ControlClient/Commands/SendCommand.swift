@@ -1,9 +1,10 @@
 internal import Bytes
 internal import JSON
 internal import Posix
+internal import Queue
 
 extension Command {
-    private static let lanes = ["urgent", "normal", "bulk"]
+    private static let lanes = LogName.lanes.map(\.text)
 
     static let send = Command(
         name: "send", operand: "FILE|-", candidates: [.files],
@@ -27,8 +28,7 @@ extension Command {
             """
     ) { invocation, console in
         if let lane = invocation.options["--lane"], !lanes.contains(lane) {
-            let hint = nearest(to: lane, among: lanes).map { "; did you mean '\($0)'?" } ?? ""
-            console.complain("no lane is named '\(lane)'\(hint)")
+            console.complain("no lane is named '\(lane)'" + hint(lane, among: lanes))
             return .usage
         }
         let (timeToLive, category) = (invocation.options["--ttl"], invocation.options["--consent"])

@@ -1,8 +1,9 @@
 internal import Bytes
+internal import Configuration
 internal import JSON
 
 extension Command {
-    private static let consentStates = ["allow", "hold", "deny"]
+    private static let consentStates = ConsentSection.State.allCases.map(\.rawValue)
 
     static let consentSet = Command(
         name: "consent set", operand: "CATEGORY STATE", leastOperands: 2, mostOperands: 2,
@@ -17,8 +18,7 @@ extension Command {
     ) { invocation, console in
         let (category, state) = (invocation.operands[0], invocation.operands[1])
         guard consentStates.contains(state) else {
-            let hint = nearest(to: state, among: consentStates).map { "; did you mean '\($0)'?" } ?? ""
-            console.complain("a state is allow, hold or deny, not '\(state)'\(hint)")
+            console.complain("a state is allow, hold or deny, not '\(state)'" + hint(state, among: consentStates))
             return .usage
         }
         if let refusal = console.refuse(category: category) { return refusal }

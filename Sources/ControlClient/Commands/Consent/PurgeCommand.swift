@@ -36,8 +36,7 @@ extension Command {
             "POST", "/v1/purge", body: json.bytes, within: orderTimeLimit, for: invocation
         ) { answer in "events purged: \(Quantity.count(answer["purged"]?.integer ?? 0))" }
         if status == .success, let known, !known.contains(wanted) {
-            let hint = nearest(to: wanted, among: known).map { "; did you mean '\($0)'?" } ?? ""
-            console.complain("no category of consent is known as '\(wanted)'\(hint)")
+            console.complain("no category of consent is known as '\(wanted)'" + hint(wanted, among: known))
         }
         return status
     }

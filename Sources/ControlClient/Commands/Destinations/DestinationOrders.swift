@@ -8,6 +8,29 @@ extension Command {
         _ invocation: Invocation, _ console: Console, _ word: String, body: [UInt8]? = nil,
         _ result: (StatusDocument.Destination) -> (outcome: String, sentence: String)
     ) -> ExitStatus {
+        post(word, toDestinationsOf: invocation, console, body: body) { one, answer in
+            guard answer.status < 300 else { return console.complain(answer, of: .control) }
+            let (outcome, sentence) = result(one)
+            if invocation.has("--json") {
+                var json = JSONWriter()
+                json.beginObject()
+                json.member("destination", one.name)
+                json.member("outcome", outcome)
+                json.endObject()
+                console.write(json: json.bytes)
+            } else {
+                console.write(line: "\(one.name) \(sentence)")
+            }
+            return nil
+        }
+    }
+
+    /// Posts the same to one destination, or to all that are configured, and gives each answer to `take`, which says
+    /// how to end where nothing more is to be posted.
+    static func post(
+        _ word: String, toDestinationsOf invocation: Invocation, _ console: Console, body: [UInt8]? = nil,
+        within limit: Duration = plainTimeLimit, _ take: (StatusDocument.Destination, Answer) -> ExitStatus?
+    ) -> ExitStatus {
         do throws(ClientError) {
             var daemon = try DaemonConnection(DaemonSocket.control.path(invocation, console))
             let known = try daemon.exchange(method: "GET", target: "/v1/status", within: plainTimeLimit)
@@ -22,19 +45,8 @@ extension Command {
             for one in destinations where one.name == invocation.operand ?? one.name {
                 let answer = try daemon.exchange(
                     method: "POST", target: "/v1/destinations/\(one.name)/\(word)", body: body,
-                    within: plainTimeLimit)
-                guard answer.status < 300 else { return console.complain(answer, of: .control) }
-                let (outcome, sentence) = result(one)
-                if invocation.has("--json") {
-                    var json = JSONWriter()
-                    json.beginObject()
-                    json.member("destination", one.name)
-                    json.member("outcome", outcome)
-                    json.endObject()
-                    console.write(json: json.bytes)
-                } else {
-                    console.write(line: "\(one.name) \(sentence)")
-                }
+                    within: limit)
+                if let end = take(one, answer) { return end }
             }
             return .success
         } catch {
