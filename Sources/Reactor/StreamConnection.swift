@@ -151,7 +151,8 @@ package final class StreamConnection: ReadyHandler {
     }
 
     package func ready(_ readiness: Readiness, registration: EventLoop.Registration) {
-        if readiness.contains(.writable) {
+        // What waits for a peer that hung up can never be sent, and the kernel need not call it writable.
+        if !readiness.isDisjoint(with: [.writable, .hungUp, .failed]) {
             let waited = outputCount > 0
             flush()
             if waited, isOpen, outputCount == 0 { delegate?.outputDrained(on: self) }
