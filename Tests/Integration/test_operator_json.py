@@ -84,6 +84,7 @@ def test_every_command_prints_its_shape(daemons, collector):
         collector.script = Script()
         assert run("dead retry", first)["count"] == 1
         until(lambda: collector.numbers() == [1], 10, "the letter arrives")
+        until(lambda: len(run("dead ls")["dead"]) == 1, 10, "and is no letter any more")
         assert run("dead drop", "--all", "--yes")["count"] == 1
         assert run("probe", "main")["reason"] == "none"
         assert run("consent set", "ads", "hold") == {"state": "hold", "purged": 0}
