@@ -215,6 +215,19 @@ def forbid_netlink():
         raise OSError(ctypes.get_errno(), "prctl")
 
 
+def script(**words):
+    """How the collector answers from now on."""
+    def do(box):
+        box.collector.script = Script(**{"headers": HEADER, **words})
+    return do
+
+
+def collector_stops(box):
+    box.collector.stop()
+    # On a connection that is kept it breaks off.
+    box.collector.script = Script(status=500, close=True)
+
+
 if __name__ == "__main__":
     forbid_netlink()
     os.execv(sys.argv[1], sys.argv[1:])

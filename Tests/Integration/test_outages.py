@@ -18,7 +18,7 @@ import time
 import pytest
 
 from harness import Script, until
-from net_box import COLLECTOR, HEADER, INNER, NetBox, OUTER, in_namespace
+from net_box import COLLECTOR, HEADER, INNER, NetBox, OUTER, collector_stops, in_namespace, script
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 
@@ -57,17 +57,6 @@ class Kind:
     def bears(self, other):
         """True where the other can begin and end while this one lasts."""
         return other.name != "carrier" or self.bears_no_carrier
-
-
-def answers(**words):
-    def do(box):
-        box.collector.script = Script(**{"headers": HEADER, **words})
-    return do
-
-
-def kill(box):
-    box.collector.stop()
-    box.collector.script = Script(status=500, close=True)
 
 
 def revive(box):
@@ -120,10 +109,10 @@ def kinds(families):
                            (f"out -6 route del blackhole {INNER[6][:-3]}",), *routes, is_announced=False,
                            is_partial=True)]
     return announced + [
-        Kind("collector killed", (kill,), (revive,), *routes, is_announced=False),
-        Kind("silent", (answers(silent=True),), (answers(),), *routes, is_announced=False),
+        Kind("collector killed", (collector_stops,), (revive,), *routes, is_announced=False),
+        Kind("silent", (script(silent=True),), (script(),), *routes, is_announced=False),
         Kind("dropped", (DROP,), ("out! nft flush ruleset",), *routes, is_announced=False),
-        Kind("portal", (answers(status=302, headers={"Location": "http://portal.example/"}),), (answers(),), *routes,
+        Kind("portal", (script(status=302, headers={"Location": "http://portal.example/"}),), (script(),), *routes,
              is_announced=False),
     ]
 

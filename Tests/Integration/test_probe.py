@@ -18,7 +18,7 @@ import pytest
 
 from harness import Script, UPLINKCTL, request, until
 from name_server import NameServer
-from net_box import COLLECTOR, HEADER, NetBox, OUTER, in_namespace
+from net_box import COLLECTOR, HEADER, NetBox, OUTER, in_namespace, script
 from peers import certificate, make_identity
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
@@ -33,12 +33,6 @@ TRUST = f"CACertificate={certificate('authority.pem')}\n"
 KNOWN = f"{COLLECTOR[4]} collector.test\n"
 PROXY = f"Proxy=http://{COLLECTOR[4]}:3128\n"
 STEPS = ("dns", "routes", "tcp", "tls", "http")
-
-
-def script(**words):
-    def do(box):
-        box.collector.script = Script(**{"headers": HEADER, **words})
-    return do
 
 
 def no_collector(box):

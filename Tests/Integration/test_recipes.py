@@ -19,9 +19,9 @@ import time
 
 import pytest
 
-from harness import Script, until
-from net_box import (COLLECTOR, HEADER, INNER, NetBox, OUTER, SHORT, Tunnel, in_namespace, send_advertisement,
-                     without_netlink)
+from harness import until
+from net_box import (COLLECTOR, INNER, NetBox, OUTER, SHORT, Tunnel, collector_stops, in_namespace, script,
+                     send_advertisement, without_netlink)
 from name_server import NameServer, use_name_server
 from peers import make_identity
 
@@ -149,19 +149,6 @@ def tunnel_up(box):
 def tunnel_down(box):
     box.tunnel.close()
     box.tunnel = None
-
-
-def script(**words):
-    """How the collector answers from now on."""
-    def do(box):
-        box.collector.script = Script(**{"headers": HEADER, **words})
-    return do
-
-
-def collector_stops(box):
-    box.collector.stop()
-    # On a connection that is kept it breaks off.
-    box.collector.script = Script(status=500, close=True)
 
 
 def collector_starts(box):

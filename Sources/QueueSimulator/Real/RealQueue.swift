@@ -186,14 +186,14 @@ final class RealQueue: QueueUnderTest {
     }
 
     func keep(consent state: UInt8) -> Bool {
-        guard case .consent(let category)? = Self.logNames.last, let state = ConsentState(rawValue: state) else {
+        guard let category = Self.logNames.last?.category, let state = ConsentState(rawValue: state) else {
             return false
         }
         return attempt { () throws(QueueError) in try queue.keep(consent: [category: state]) }
     }
 
     var consent: UInt8? {
-        guard case .consent(let category)? = Self.logNames.last, case .whole(let states) = queue.recovery.consent
+        guard let category = Self.logNames.last?.category, case .whole(let states) = queue.recovery.consent
         else { return nil }
         return states[category]?.rawValue ?? 0
     }
