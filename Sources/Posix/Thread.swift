@@ -15,9 +15,12 @@ package struct Thread: ~Copyable, Sendable {
     private let handle: pthread_t
 
     /// Starts `body` on a new thread; `name` has at most 15 bytes.
-    package init(name: String, _ body: sending @escaping () -> Void) {
+    ///
+    /// Throws EAGAIN where the limit of processes or of memory leaves room for none (pthread_create(3)).
+    package init(name: String, _ body: sending @escaping () -> Void) throws(Errno) {
         precondition(name.utf8.count <= 15)
         var thread = pthread_t()
+        let start = Unmanaged.passRetained(Start(name: name, body: body))
         let failed = pthread_create(
             &thread, nil,
             { argument in
@@ -26,8 +29,11 @@ package struct Thread: ~Copyable, Sendable {
                 _ = cl_thread_name(start.name)
                 start.body()
                 return nil
-            }, Unmanaged.passRetained(Start(name: name, body: body)).toOpaque())
-        precondition(failed == 0, "no thread can be made")
+            }, start.toOpaque())
+        guard failed == 0 else {
+            start.release()
+            throw Errno(code: failed)
+        }
         handle = thread
     }
 

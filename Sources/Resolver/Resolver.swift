@@ -71,9 +71,14 @@ package final class Resolver {
     private func start(_ hosts: [String]) {
         for host in hosts {
             let (lookUp, post) = (lookUp, post)
-            _ = Thread(name: "resolver") {
-                let result = lookUp(host)
-                post(Report(host: host, result: result, nameServers: HostLookup.nameServers))
+            do throws(Errno) {
+                _ = try Thread(name: "resolver") {
+                    let result = lookUp(host)
+                    post(Report(host: host, result: result, nameServers: HostLookup.nameServers))
+                }
+            } catch {
+                let failure = LookupError(text: "no thread can be made: \(error)", isSilence: true)
+                post(Report(host: host, result: .failed(failure), nameServers: nameServers))
             }
         }
     }

@@ -26,7 +26,7 @@ struct TLSTests {
     private static func serve(_ name: String, connections: Int32 = 1, requests: Int32 = 100) throws -> UInt16 {
         let listener = try Listener()
         let port = try Socket.localPort(listener.socket)
-        _ = Thread(name: "tls-server") {
+        _ = try Thread(name: "tls-server") {
             let pair = (fixtures + name + ".pem", fixtures + name + ".key")
             let answered = ctls_serve(listener.socket.number, pair.0, pair.1, connections, requests)
             #expect(answered >= 0)
@@ -121,7 +121,7 @@ struct TLSTests {
         let frame: [UInt8] = [0, 0, length, kind, 0, 0, 0, 0, 0] + [UInt8](repeating: 7, count: Int(length))
         let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
         let piece = settings + [[UInt8]](repeating: frame, count: each).flatMap { $0 }
-        _ = Thread(name: "tls-flood") {
+        _ = try Thread(name: "tls-flood") {
             let pair = (Self.fixtures + "server.pem", Self.fixtures + "server.key")
             #expect(ctls_flood(listener.socket.number, pair.0, pair.1, piece, piece.count, 256 << 20) > 0)
         }

@@ -17,7 +17,7 @@ struct ThreadTests {
     @Test func transfersStartNoThread() throws {
         let counts = Lock<[Int]>([])
         let statuses = Lock<[Int?]>([])
-        Thread(name: "lone-transport") {
+        try Thread(name: "lone-transport") {
             do {
                 let rig = try Rig()
                 for host in ["collector.invalid", "localhost", "127.0.0.1", "UPPER.invalid"] {

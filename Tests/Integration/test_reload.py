@@ -156,6 +156,34 @@ def test_sigterm_while_the_configuration_is_read(daemons, collector, home):
     ends_before_it_is_read(daemon, "a signal came before the queue was open")
 
 
+def test_no_thread_can_be_had(daemons, collector, home):
+    """No thread for a configuration, a token or a lookup, ten times: each is refused or tried again, and told."""
+    token = os.path.join(home, "token")
+    with open(token, "w") as file:
+        file.write("secret\n")
+    collector.script = Script(401)
+    port = collector.url.rsplit(":", 1)[1]
+    named = Collector()
+    destinations = {"main": collector.url, "named": named.url.replace("127.0.0.1", "localhost")}
+    # The log's thread, the settings' and the disk's are there before.
+    wrap = ["strace", "-o", os.path.join(home, "trace"), "-e", "trace=clone3",
+            "-e", "inject=clone3:error=EAGAIN:when=4..13"]
+    sections = "[Reachability]\nCheckInterval=100ms\n"
+    daemon = daemons(destinations=destinations, wrap=wrap, sections=sections)
+    daemon.write_configuration(FAST + f"\nTokenFile={token}\n", sections)
+    pid = daemon.start().pid()
+    assert reload(daemon) == 422
+    daemon.post_numbers(range(10))
+    until(lambda: f"{token}, named by TokenFile" in daemon.read_log(), 10, "the token's file is not read")
+    collector.script = Script()
+    until(lambda: reload(daemon) == 200, 10, "a thread can be had again")
+    until(lambda: collector.numbers() == named.numbers() == list(range(10)), 20, "all is delivered")
+    for work in ("to read the configuration with", "to read it", "can be made"):
+        assert f"no thread {work}: EAGAIN" in daemon.read_log(), daemon.read_log()
+    assert daemon.pid() == pid and daemon.stop() == 0
+    named.stop()
+
+
 def test_what_waits_keeps_its_reason(daemons, collector):
     """Other settings while events wait for the collector, then for the network; what nothing held is not marked."""
     collector.script = Script(503, headers={"Retry-After": "3000"})

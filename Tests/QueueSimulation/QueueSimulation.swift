@@ -29,7 +29,7 @@ enum QueueSimulation {
         let stopsAtFirst: Bool
     }
 
-    static func main() {
+    static func main() throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
         guard arguments.count == 3, let first = UInt64(arguments[1]), let count = UInt64(arguments[2]),
             ["real", "model", "unsynced"].contains(arguments[0])
@@ -41,7 +41,7 @@ enum QueueSimulation {
         let start = Clock.now
         let findings = Lock(Findings(next: first, end: first + count, stopsAtFirst: kind != "unsynced" && !goesOn))
         for number in 0..<workers {
-            _ = Thread(name: "seeds-\(number)") { work(kind, findings) }
+            _ = try Thread(name: "seeds-\(number)") { work(kind, findings) }
         }
         let result = findings.wait(until: { $0.running == 0 }) {
             ($0.distribution.text, $0.broken.sorted { $0.seed < $1.seed }, $0.next)

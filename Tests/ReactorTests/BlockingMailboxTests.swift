@@ -3,9 +3,9 @@ import Reactor
 import Testing
 
 struct BlockingMailboxTests {
-    @Test func keepsTheOrderOfPostingAndBlocksForMore() {
+    @Test func keepsTheOrderOfPostingAndBlocksForMore() throws {
         let mailbox = BlockingMailbox<Int>()
-        let thread = Thread(name: "poster") { for number in 0..<10_000 { mailbox.post(number) } }
+        let thread = try Thread(name: "poster") { for number in 0..<10_000 { mailbox.post(number) } }
         var received: [Int] = []
         while received.count < 10_000 {
             let messages = mailbox.drain(waitingAtMost: .seconds(20))

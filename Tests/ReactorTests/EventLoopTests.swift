@@ -64,7 +64,7 @@ struct EventLoopTests {
             received += messages
             if received.count == 1_000 { loop.stop() }
         }
-        let thread = Thread(name: "poster") { for number in 0..<1_000 { mailbox.post(number) } }
+        let thread = try Thread(name: "poster") { for number in 0..<1_000 { mailbox.post(number) } }
         try loop.run()
         thread.join()
         source.stop()

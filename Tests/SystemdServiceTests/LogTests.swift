@@ -112,17 +112,17 @@ struct RepeatFilterTests {
 }
 
 struct LogThreadTests {
-    @Test func whatIsLoggedIsWrittenInOrder() {
+    @Test func whatIsLoggedIsWrittenInOrder() throws {
         let written = Lock([String]())
-        let log = LogThread { notice in written.with { $0.append(notice.message) } }
+        let log = try LogThread { notice in written.with { $0.append(notice.message) } }
         for number in 0..<500 { log.log(.stopping(reason: "\(number)")) }
         #expect(log.flushAndStop(atMost: .seconds(30)))
         #expect(written.with { $0 } == (0..<500).map { "Stopping: \($0)" })
     }
 
-    @Test func whatWasHeldBackIsWrittenBeforeTheLastLine() {
+    @Test func whatWasHeldBackIsWrittenBeforeTheLastLine() throws {
         let written = Lock([String]())
-        let log = LogThread { notice in written.with { $0.append(notice.message) } }
+        let log = try LogThread { notice in written.with { $0.append(notice.message) } }
         for number in 0..<3 {
             log.log(.destinationChanged("a", from: "reachable", to: "no-path", reason: "link", detail: "\(number)"))
         }
@@ -134,10 +134,10 @@ struct LogThreadTests {
     }
 
     /// A journal that does not read: nobody waits, what does not fit is counted, the end has its limit.
-    @Test func aStuckJournalHoldsNobodyUp() {
+    @Test func aStuckJournalHoldsNobodyUp() throws {
         let gate = Lock(false)
         let written = Lock([String]())
-        let log = LogThread { notice in
+        let log = try LogThread { notice in
             gate.wait(until: { $0 }) { _ in }
             written.with { $0.append(notice.message) }
         }

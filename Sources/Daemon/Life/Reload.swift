@@ -25,7 +25,11 @@ extension LoopThread {
     private func beginReload() {
         guard !isStopping, reloads.begin() else { return }
         manager.reloading()
-        SettingsThread.start(configurationPath, replies: loads)
+        do throws(Errno) {
+            try SettingsThread.start(configurationPath, replies: loads)
+        } catch {
+            refuseReload(["no thread to read the configuration with: \(error)"])
+        }
     }
 
     func took(_ loaded: LoadedSettings) {
@@ -36,8 +40,7 @@ extension LoopThread {
                     isError: problem.severity == .error, at: "\(problem.origin)", problem.message))
         }
         guard loaded.configuration != nil else {
-            log.log(.reloadRefused(errors: loaded.errors.count, first: loaded.errors.first.map { "\($0)" } ?? ""))
-            return endReload(.refused(errors: loaded.errors.map { "\($0)" }))
+            return refuseReload(loaded.errors.map { "\($0)" })
         }
         for notice in loaded.fileNotices { log.log(notice) }
         upcoming = loaded
@@ -109,6 +112,11 @@ extension LoopThread {
                 transport.lack(credentials: fault, destination: files.settings.name)
             }
         }
+    }
+
+    private func refuseReload(_ errors: [String]) {
+        log.log(.reloadRefused(errors: errors.count, first: errors.first ?? ""))
+        endReload(.refused(errors: errors))
     }
 
     private func endReload(_ verdict: ReloadVerdict) {

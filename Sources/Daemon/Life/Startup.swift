@@ -32,7 +32,7 @@ struct Startup {
                 try SignalSource([.terminate, .interrupt, .hangUp])
             }
             try startTransport()
-            let log = LogThread()
+            let log = try calling { () throws(Errno) in try LogThread() }
             do throws(StartError) {
                 try serve(signals, log)
                 return .stopped
@@ -56,7 +56,7 @@ struct Startup {
     private func serve(_ signals: consuming SignalSource, _ log: LogThread) throws(StartError) {
         log.log(.started(version: Version.text, configuration: configurationPath))
         let loads = try calling { () throws(Errno) in try Mailbox<LoadedSettings>() }
-        SettingsThread.start(configurationPath, replies: loads)
+        try calling { () throws(Errno) in try SettingsThread.start(configurationPath, replies: loads) }
         guard let loaded = wait(for: loads, signals, "reading the configuration") else { return giveUp(log) }
         for problem in loaded.problems {
             let isError = problem.severity == .error
@@ -68,8 +68,10 @@ struct Startup {
         let replies = try calling { () throws(Errno) in try Mailbox<DiskReply>() }
         let pulse = DiskPulse()
         let began = Clock.now
-        let disk = DiskThread.start(
-            QueueSettings(configuration), requests: requests, replies: replies, pulse: pulse)
+        let disk = try calling { () throws(Errno) in
+            try DiskThread.start(
+                QueueSettings(configuration), requests: requests, replies: replies, pulse: pulse)
+        }
         guard let (recovery, snapshot) = try awaitQueue(replies, signals, pulse) else { return giveUp(log) }
         let thread = try calling { () throws(Errno) in
             try LoopThread(

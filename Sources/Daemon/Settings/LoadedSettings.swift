@@ -77,10 +77,7 @@ struct FileReader {
     /// The token of `TokenFile=` or `Credential=`, without the line end; nil where there is none, or, as the last of
     /// `notices` says, it cannot be used.
     mutating func token(of section: DestinationSection) -> [UInt8]? {
-        let folder = Process.environment("CREDENTIALS_DIRECTORY") ?? "$CREDENTIALS_DIRECTORY"
-        let credential = section.credential.map { folder + "/" + $0 }
-        let setting = section.tokenFile == nil ? "Credential" : "TokenFile"
-        guard let path = section.tokenFile ?? credential,
+        guard let (path, setting) = Self.place(ofTokenOf: section),
             var token = contents(of: path, limit: 65_536, setting: setting)
         else {
             return nil
@@ -96,6 +93,13 @@ struct FileReader {
             return nil
         }
         return token
+    }
+
+    /// Where the token of a destination stands, and the setting that says so; nil where it has none.
+    static func place(ofTokenOf section: DestinationSection) -> (path: String, setting: String)? {
+        if let path = section.tokenFile { return (path, "TokenFile") }
+        let folder = Process.environment("CREDENTIALS_DIRECTORY") ?? "$CREDENTIALS_DIRECTORY"
+        return section.credential.map { (folder + "/" + $0, "Credential") }
     }
 
     /// The text of a file of certificates or keys; nil where none is named, or it cannot be read.

@@ -31,8 +31,8 @@ final class DiskThread {
     /// Starts the thread; it opens the queue, tells how that went, and serves requests until `stop`.
     static func start(
         _ settings: QueueSettings, requests: BlockingMailbox<DiskRequest>, replies: Mailbox<DiskReply>, pulse: DiskPulse
-    ) -> Posix.Thread {
-        Posix.Thread(name: "disk") {
+    ) throws(Errno) -> Posix.Thread {
+        try Posix.Thread(name: "disk") {
             pulse.begin()
             do throws(QueueError) {
                 let queue = try Queue.open(

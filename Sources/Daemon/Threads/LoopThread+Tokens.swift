@@ -17,10 +17,17 @@ extension LoopThread {
             tokensUnderWay.insert(destination).inserted
         else { return }
         let replies = tokens
-        _ = Posix.Thread(name: "token") {
-            var reader = FileReader()
-            let token = reader.token(of: section)
-            replies.post(FreshToken(destination: destination, token: token, notices: reader.notices))
+        do throws(Errno) {
+            _ = try Posix.Thread(name: "token") {
+                var reader = FileReader()
+                let token = reader.token(of: section)
+                replies.post(FreshToken(destination: destination, token: token, notices: reader.notices))
+            }
+        } catch {
+            let notices = FileReader.place(ofTokenOf: section).map { path, setting in
+                [Notice.fileUnreadable(path, setting: setting, detail: "no thread to read it: \(error)")]
+            }
+            replies.post(FreshToken(destination: destination, token: nil, notices: notices ?? []))
         }
     }
 

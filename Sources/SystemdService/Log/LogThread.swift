@@ -1,4 +1,4 @@
-internal import Posix
+package import Posix
 internal import Time
 
 /// The thread that writes the log; any thread may hand it notices, and none ever waits for the journal.
@@ -16,16 +16,16 @@ package final class LogThread: Sendable {
     private let state: Lock<State>
 
     /// A running thread that writes to `target`.
-    package convenience init(_ target: LogTarget = .chosen()) {
+    package convenience init(_ target: LogTarget = .chosen()) throws(Errno) {
         let writer = LogWriter(target: target)
-        self.init { writer.write($0) }
+        try self.init { writer.write($0) }
     }
 
     /// A running thread that writes with `write`, which may block.
-    init(_ write: @escaping @Sendable (Notice) -> Void) {
+    init(_ write: @escaping @Sendable (Notice) -> Void) throws(Errno) {
         let state = Lock(State())
         self.state = state
-        _ = Thread(name: "log") { Self.run(state, write) }
+        _ = try Thread(name: "log") { Self.run(state, write) }
     }
 
     /// Hands a notice over; only waits for another that does the same.

@@ -28,7 +28,7 @@ func withLoop<Ready: Sendable>(
 ) throws {
     let stop = try Mailbox<Bool>()
     let started = Lock<Ready?>(nil)
-    let thread = Thread(name: "server") {
+    let thread = try Thread(name: "server") {
         do {
             let loop = try EventLoop()
             let source = try MailboxSource(stop, on: loop) { _ in loop.stop() }
