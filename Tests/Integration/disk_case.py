@@ -8,7 +8,7 @@ from load import Poster
 
 LINES_A_MINUTE = 10
 CURE_SECONDS = 10
-OPTIONS = "RetryMin=250ms\nFlushSpread=0"
+OPTIONS = "RetryMin=250ms\nRetryMax=5s\nFlushSpread=0"
 SECTIONS = "[Reachability]\nCheckInterval=500ms\n[Queue]\nKeepFree=0%\n"
 
 
