@@ -107,7 +107,8 @@ test-trixie:
 	UPLINKD_BARE_SUITE=trixie $(PYTHON) -m pytest -rs test_package.py
 	UPLINKD_BOX_ROOT=$(CURDIR)/.run/debian-trixie $(PYTHON) -m pytest -rs test_systemd.py test_units.py test_watchdog.py
 
-# Every parser with so many inputs of any bytes, from the corpus on; what is found stays in .run.
+# Every parser with so many inputs of any bytes, from the corpus on, as long as they need to be for all that it does;
+# what is found stays in .run.
 FUZZ_RUNS ?= 10000000
 FUZZ_TARGETS ?= $(notdir $(wildcard Tests/Fuzzers/Corpus/*))
 FUZZ := -c release --sanitize address --sanitize fuzzer --scratch-path .build/fuzz -Xswiftc -enable-testing \
@@ -120,7 +121,8 @@ fuzz:
 	swift build $(FUZZ) --product Fuzzers
 	for target in $(FUZZ_TARGETS); do
 	    mkdir -p .run/fuzz-$$target
-	    UPLINKD_FUZZ_TARGET=$$target .build/fuzz/release/Fuzzers -runs=$(FUZZ_RUNS) -max_len=4097 -timeout=10 \
+	    case $$target in segment|batch|cursors) bytes=4097;; configuration|arguments) bytes=161;; *) bytes=1025;; esac
+	    UPLINKD_FUZZ_TARGET=$$target .build/fuzz/release/Fuzzers -runs=$(FUZZ_RUNS) -max_len=$$bytes -timeout=10 \
 	        -artifact_prefix=.run/fuzz-$$target- .run/fuzz-$$target Tests/Fuzzers/Corpus/$$target \
 	        > .run/fuzz-$$target.log 2>&1 < /dev/null || { tail -n 40 .run/fuzz-$$target.log; exit 1; }
 	    echo "$$target: $$(tail -n 1 .run/fuzz-$$target.log)"
