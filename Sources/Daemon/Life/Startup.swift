@@ -118,7 +118,7 @@ struct Startup {
         var done = 0
         var wantsReload = false
         while true {
-            if let message = mailbox.drain(waitingAtMost: .milliseconds(100)).first {
+            if let message = mailbox.next(waitingAtMost: .milliseconds(100)) {
                 // The signal waits for the loop.
                 if wantsReload { try? Process.send(.hangUp, to: Process.identifier) }
                 return message
