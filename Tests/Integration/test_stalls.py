@@ -1,4 +1,5 @@
 """Things that do not answer: name servers, the journal, systemd. Intake, the watchdog and SIGTERM bear it."""
+import contextlib
 import os
 import shutil
 import signal
@@ -202,6 +203,25 @@ def test_reload_is_told_also_when_it_fails(daemons, home):
     until(lambda: manager.kinds()[-1] == "STOPPING", 5, "it says that it stops")
     later = [fields for _, fields in manager.datagrams[stopping:] if "WATCHDOG" not in fields]
     assert "STOPPING" in later[0]
+
+
+def test_ready_is_told_to_a_manager_that_reads_late(daemons, home):
+    """Others may have filled its queue: it would wait for that word, and then end the daemon."""
+    manager = Manager(home, reads=False)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as others, contextlib.suppress(BlockingIOError):
+        others.setblocking(False)
+        while True:
+            others.sendto(b"STATUS=another", manager.path)
+    daemon = daemons(environment=manager.environment())
+    daemon.start()
+    daemon.post_numbers([1])
+    manager.start()
+    until(lambda: manager.kinds(), 5, "it is told")
+    os.kill(daemon.pid(), signal.SIGHUP)
+    until(lambda: len(manager.kinds()) >= 3, 10, "the reload ends")
+    assert daemon.stop() == 0
+    until(lambda: manager.kinds()[-1] == "STOPPING", 5, "it says that it stops")
+    assert manager.kinds() == ["READY", "RELOADING", "READY", "STOPPING"]
 
 
 def test_a_manager_that_does_not_read(daemons, home):

@@ -24,6 +24,7 @@ extension LoopThread {
 
     private func beginReload() {
         guard !isStopping, reloads.begin() else { return }
+        if let readyTimer { loop.cancel(readyTimer) }
         manager.reloading()
         SettingsThread.start(configurationPath, replies: loads)
     }
@@ -112,7 +113,7 @@ extension LoopThread {
     }
 
     private func endReload(_ verdict: ReloadVerdict) {
-        manager.ready(status: statusSentence())
+        tellReady()
         for done in reloads.end() { done(verdict) }
         beginReload()
     }

@@ -87,7 +87,7 @@ struct Startup {
         if !recovery.isNew { log.log(.recovered(events: thread.queuedEvents, took: Clock.now - began)) }
         thread.tellOfRemoved()
         log.log(.ready(destinations: loaded.destinations.count, queued: thread.queuedEvents))
-        manager.ready(status: thread.statusSentence())
+        thread.tellReady()
         thread.feedWatchdog()
         try calling { () throws(Errno) in try thread.loop.run() }
         watch.stop()
