@@ -1,6 +1,7 @@
 """Things that do not answer: name servers, the journal, systemd. Intake, the watchdog and SIGTERM bear it."""
 import contextlib
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -10,7 +11,7 @@ import time
 import pytest
 
 from harness import LineClient, collector_in, Script, enter, request, until
-from manager import Manager
+from manager import WATCHDOG_SECONDS, Manager
 from name_server import NameServer, use_name_server
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root")
@@ -222,6 +223,23 @@ def test_ready_is_told_to_a_manager_that_reads_late(daemons, home):
     assert daemon.stop() == 0
     until(lambda: manager.kinds()[-1] == "STOPPING", 5, "it says that it stops")
     assert manager.kinds() == ["READY", "RELOADING", "READY", "STOPPING"]
+
+
+def test_the_watchdog_is_fed_while_clients_hold_all_descriptors(daemons, home):
+    manager = Manager(home)
+    daemon = daemons(environment=manager.environment())
+    daemon.start()
+    limit = len(os.listdir(f"/proc/{daemon.pid()}/fd")) + 20
+    resource.prlimit(daemon.pid(), resource.RLIMIT_NOFILE, (limit, limit))
+    began = time.monotonic()
+    with contextlib.ExitStack() as links:
+        for _ in range(40):
+            links.enter_context(socket.socket(socket.AF_UNIX)).connect(daemon.events)
+        until(lambda: len(os.listdir(f"/proc/{daemon.pid()}/fd")) == limit, 5, "none is left")
+        time.sleep(2 * WATCHDOG_SECONDS)
+        manager.assert_fed(began)
+    daemon.post_numbers([1])
+    assert daemon.stop() == 0
 
 
 def test_a_manager_that_does_not_read(daemons, home):
