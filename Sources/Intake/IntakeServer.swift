@@ -84,9 +84,7 @@ package final class IntakeServer {
         for connection in woken { connection.settle(settlement) }
         if !refused.isEmpty { refuseOpen(refused) }
         for connection in woken { goOn(connection) }
-        for connection in repeating { queue(connection) }
-        repeating = []
-        serveSoon()
+        serveRepeating()
     }
 
     /// Ends a connection that has had its last answer; lets one that has input left take its turn.
@@ -114,6 +112,14 @@ package final class IntakeServer {
         admission.settleRecent(settlement)
         for (_, connection) in waiting { connection.settle(settlement) }
         for (_, connection) in waiting { goOn(connection) }
+        serveRepeating()
+    }
+
+    /// What a repeat waited for may have been decided.
+    private func serveRepeating() {
+        for connection in repeating { queue(connection) }
+        repeating = []
+        serveSoon()
     }
 
     var now: Instant { loop.now }
@@ -131,7 +137,7 @@ package final class IntakeServer {
         waiting.append((admission.openOrdinal, connection))
     }
 
-    /// Has a connection work again when the next commit is settled.
+    /// Has a connection work again when the next commit is settled, or open events are refused.
     func wakeWhenSettled(_ connection: IntakeConnection) { repeating.append(connection) }
 
     /// Counts the bytes that a connection holds of what is unfinished; ends those that must make room.

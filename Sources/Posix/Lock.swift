@@ -54,7 +54,8 @@ package final class Lock<Value>: @unchecked Sendable {
     ) -> sending Result {
         var deadline = timespec()
         clock_gettime(CLOCK_MONOTONIC, &deadline)
-        let (seconds, attoseconds) = span.components
+        // With nanoseconds below zero the call would fail at once, time after time.
+        let (seconds, attoseconds) = max(.zero, span).components
         let nanoseconds = deadline.tv_nsec + Int(attoseconds / 1_000_000_000)
         deadline.tv_sec += Int(seconds) + nanoseconds / 1_000_000_000
         deadline.tv_nsec = nanoseconds % 1_000_000_000

@@ -20,12 +20,18 @@ package final class Mailbox<Message: Sendable>: Sendable {
     /// Takes all that wait.
     package func drain() -> [Message] { messages.takeAll() }
 
-    /// Takes all that wait; blocks until there is one, or until `span` has passed.
-    package func drain(waitingAtMost span: Duration) -> [Message] {
+    /// Takes the one that has waited longest; blocks until there is one, or until `span` has passed.
+    ///
+    /// Those behind it make the descriptor readable for whoever takes them.
+    package func next(waitingAtMost span: Duration) -> Message? {
         let milliseconds = Int32(min(Int64(Int32.max), max(0, span.milliseconds)))
-        guard (try? counter.descriptor.waitReadable(milliseconds: milliseconds)) == true else { return [] }
+        guard (try? counter.descriptor.waitReadable(milliseconds: milliseconds)) == true else { return nil }
         counter.clear()
-        return messages.takeAll()
+        let (first, hasMore) = messages.with { box -> (Message?, Bool) in
+            box.isEmpty ? (nil, false) : (box.removeFirst(), box.count > 0)
+        }
+        if hasMore { counter.signal() }
+        return first
     }
 }
 

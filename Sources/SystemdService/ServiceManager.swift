@@ -13,8 +13,8 @@ package struct ServiceManager: Sendable {
         watchdogInterval = microseconds > 0 ? .microseconds(microseconds) : nil
     }
 
-    /// The daemon serves, after its start or a reload.
-    package func ready(status: String) { send(["READY=1", Self.status(status)]) }
+    /// The daemon serves, after its start or a reload; false where the manager does not read, and is to be told again.
+    package func ready(status: String) -> Bool { send(["READY=1", Self.status(status)]) }
 
     /// A sentence for `systemctl status`; at most one a second, please.
     package func status(_ text: String) { send([Self.status(text)]) }
@@ -40,7 +40,11 @@ package struct ServiceManager: Sendable {
         send([Self.status(status)] + (errno.map { ["ERRNO=\($0.code)"] } ?? []))
     }
 
-    private func send(_ lines: [String]) { _ = unsafe cs_notify(lines.joined(separator: "\n")) }
+    /// False where the manager's queue is full.
+    @discardableResult
+    private func send(_ lines: [String]) -> Bool {
+        Errno(code: -(unsafe cs_notify(lines.joined(separator: "\n")))) != .wouldBlock
+    }
 
     /// One line of at most 1,024 bytes: the manager refuses datagrams over 4,096.
     static func status(_ text: String) -> String {

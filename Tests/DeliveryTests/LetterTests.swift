@@ -177,6 +177,16 @@ struct LetterTests {
         #expect(scene.delivered.allSatisfy { $0.reason == "paused" })
     }
 
+    @Test func aPauseEndsThoughSomethingElseComesFirst() throws {
+        var scene = try online()
+        scene.tell(.pause(until: scene.now + .seconds(60)))
+        scene.accept(2)
+        scene.now = scene.now + .seconds(60)
+        scene.accept(1)
+        scene.pass(.seconds(1))
+        #expect(scene.flights.map(\.sequences) == [[1, 2, 3]] && !scene.destination.status.isPaused)
+    }
+
     @Test func aPauseEndsWhileNothingIsReachable() throws {
         var scene = try online()
         scene.tell(.pause(until: scene.now + .seconds(60)))

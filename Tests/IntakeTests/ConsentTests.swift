@@ -45,6 +45,29 @@ struct ConsentTests {
         #expect(rig.admission.consent.categories.isEmpty && !rig.admission.hasEvents)
     }
 
+    /// The commit that it waits for does not come where what it repeats is refused before.
+    @Test func aRepeatOfWhatIsDeniedIsRefusedAsWell() throws {
+        let rig = try ServerRig()
+        rig.disk = .stuck
+        let request = "POST /v1/events?consent=ads HTTP/1.1\r\nIdempotency-Key: k\r\nContent-Length: 2\r\n\r\n{}"
+        let first = try rig.connect()
+        first.send(request)
+        try rig.turn { rig.admission.hasEvents }
+        let second = try rig.connect()
+        second.send(request)
+        var turns = 0
+        try rig.turn {
+            turns += 1
+            return turns > 20
+        }
+        #expect(first.text.isEmpty && second.text.isEmpty)
+        rig.admission.consent = Consent(kept: .whole(["ads": .deny]))
+        rig.server.refuseOpen([.consent("ads"): try #require(Refusal("ads", rig.admission.consent))])
+        try rig.turn { !first.text.isEmpty && !second.text.isEmpty }
+        #expect(read(first.text).status == 403 && read(second.text).status == 403)
+        #expect(!rig.admission.hasEvents)
+    }
+
     @Test func whatIsDeniedIsRefusedAndNothingElse() {
         let rig = SessionRig()
         rig.admission.consent = Consent(kept: .whole(["ads": .deny]))

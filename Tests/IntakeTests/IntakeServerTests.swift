@@ -202,6 +202,37 @@ struct IntakeServerTests {
         #expect(client.hasEnded && client.received.count { $0 == 0x0A } == (sent + 1) / 2)
     }
 
+    /// Also where nothing had to wait for it before its last answer.
+    @Test func aClientThatNeverReadsItsLastAnswerIsGivenUp() throws {
+        var limits = IntakeLimits()
+        limits.idleTimeout = .milliseconds(500)
+        let rig = try ServerRig(limits)
+        let first = try rig.connect()
+        for _ in 0..<1_000 {
+            first.send("{\n")
+            try rig.turn { true }
+        }
+        let fitting = first.text.split(separator: "\n").count
+        #expect(fitting > 0 && fitting < 1_000)
+        first.close()
+        let second = try rig.connect()
+        for _ in 0..<fitting {
+            second.send("{\n")
+            try rig.turn { true }
+        }
+        rig.disk = .stuck
+        second.send("{}\n")
+        second.endOutput()
+        try rig.turn { rig.admission.hasEvents }
+        rig.disk = .durable
+        let end = Clock.now + .seconds(10)
+        while rig.server.statistics.connections > 0, Clock.now < end {
+            try rig.turn { rig.server.statistics.connections == 0 }
+        }
+        #expect(rig.server.statistics.connections == 0 && rig.server.statistics.accepted == 1)
+        #expect(second.text.split(separator: "\n").count == fitting)
+    }
+
     @Test func stopsWithEveryAnswerGiven() throws {
         var limits = IntakeLimits()
         limits.stopLingerTimeout = .milliseconds(20)

@@ -1,5 +1,7 @@
 """Things that do not answer: name servers, the journal, systemd. Intake, the watchdog and SIGTERM bear it."""
+import contextlib
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -9,7 +11,7 @@ import time
 import pytest
 
 from harness import LineClient, collector_in, Script, enter, request, until
-from manager import Manager
+from manager import WATCHDOG_SECONDS, Manager
 from name_server import NameServer, use_name_server
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root")
@@ -202,6 +204,42 @@ def test_reload_is_told_also_when_it_fails(daemons, home):
     until(lambda: manager.kinds()[-1] == "STOPPING", 5, "it says that it stops")
     later = [fields for _, fields in manager.datagrams[stopping:] if "WATCHDOG" not in fields]
     assert "STOPPING" in later[0]
+
+
+def test_ready_is_told_to_a_manager_that_reads_late(daemons, home):
+    """Others may have filled its queue: it would wait for that word, and then end the daemon."""
+    manager = Manager(home, reads=False)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as others, contextlib.suppress(BlockingIOError):
+        others.setblocking(False)
+        while True:
+            others.sendto(b"STATUS=another", manager.path)
+    daemon = daemons(environment=manager.environment())
+    daemon.start()
+    daemon.post_numbers([1])
+    manager.start()
+    until(lambda: manager.kinds(), 5, "it is told")
+    os.kill(daemon.pid(), signal.SIGHUP)
+    until(lambda: len(manager.kinds()) >= 3, 10, "the reload ends")
+    assert daemon.stop() == 0
+    until(lambda: manager.kinds()[-1] == "STOPPING", 5, "it says that it stops")
+    assert manager.kinds() == ["READY", "RELOADING", "READY", "STOPPING"]
+
+
+def test_the_watchdog_is_fed_while_clients_hold_all_descriptors(daemons, home):
+    manager = Manager(home)
+    daemon = daemons(environment=manager.environment())
+    daemon.start()
+    limit = len(os.listdir(f"/proc/{daemon.pid()}/fd")) + 20
+    resource.prlimit(daemon.pid(), resource.RLIMIT_NOFILE, (limit, limit))
+    began = time.monotonic()
+    with contextlib.ExitStack() as links:
+        for _ in range(40):
+            links.enter_context(socket.socket(socket.AF_UNIX)).connect(daemon.events)
+        until(lambda: len(os.listdir(f"/proc/{daemon.pid()}/fd")) == limit, 5, "none is left")
+        time.sleep(2 * WATCHDOG_SECONDS)
+        manager.assert_fed(began)
+    daemon.post_numbers([1])
+    assert daemon.stop() == 0
 
 
 def test_a_manager_that_does_not_read(daemons, home):

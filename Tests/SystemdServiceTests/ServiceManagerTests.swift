@@ -40,13 +40,26 @@ struct ServiceManagerTests {
 
     private func path() -> String { "/tmp/uplinkd-notify-\(Process.identifier)-\(SystemRandom.bits())" }
 
+    @Test func itIsKnownWhetherAManagerCouldHearThatTheDaemonIsReady() throws {
+        let path = path()
+        defer { try? FileSystem.unlink(path) }
+        let manager = try Manager(path)
+        let service = ServiceManager()
+        var told = 0
+        while told < 10_000, service.ready(status: "\(told)") { told += 1 }
+        #expect(told > 0 && told < 10_000 && !service.ready(status: "still full"))
+        for number in 0..<told { #expect(try manager.next() == "READY=1\nSTATUS=\(number)") }
+        #expect(try manager.next() == nil && service.ready(status: "heard"))
+        #expect(try manager.next() == "READY=1\nSTATUS=heard")
+    }
+
     @Test(arguments: ["", "@"])
     func messages(_ kind: String) throws {
         let path = path()
         defer { try? FileSystem.unlink(path) }
         let manager = try Manager(kind.isEmpty ? path : "@" + path)
         let service = ServiceManager()
-        service.ready(status: "offline: 3 queued")
+        #expect(service.ready(status: "offline: 3 queued"))
         #expect(try manager.next() == "READY=1\nSTATUS=offline: 3 queued")
         service.status("two\nREADY=0 lines \u{e9}")
         #expect(try manager.next() == "STATUS=two\\x0aREADY=0 lines \u{e9}")
@@ -90,9 +103,9 @@ struct ServiceManagerTests {
 
     @Test func withoutAManagerNothingHappens() throws {
         unsetenv("NOTIFY_SOCKET")
-        ServiceManager().ready(status: "x")
+        #expect(ServiceManager().ready(status: "x"), "there is nobody to tell again")
         setenv("NOTIFY_SOCKET", "/nonexistent/notify", 1)
-        ServiceManager().ready(status: "x")
+        #expect(ServiceManager().ready(status: "x"), "there is nobody to tell again")
         unsetenv("NOTIFY_SOCKET")
     }
 

@@ -7,7 +7,7 @@
 
 /* Each returns zero or a positive number, or the negated errno. */
 
-/* sd_notify(3), without waiting: 1 sent, 0 nobody to tell, -EAGAIN where the manager's queue is full. */
+/* sd_notify(3), without waiting, from one thread: 1 sent, 0 nobody to tell, -EAGAIN where its queue is full. */
 int cs_notify(const char *state);
 
 /* sd_watchdog_enabled(3): microseconds between signs of life, 0 where none are asked for. */

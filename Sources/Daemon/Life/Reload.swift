@@ -24,6 +24,7 @@ extension LoopThread {
 
     private func beginReload() {
         guard !isStopping, reloads.begin() else { return }
+        if let readyTimer { loop.cancel(readyTimer) }
         manager.reloading()
         do throws(Errno) {
             try SettingsThread.start(configurationPath, replies: loads)
@@ -120,7 +121,7 @@ extension LoopThread {
     }
 
     private func endReload(_ verdict: ReloadVerdict) {
-        manager.ready(status: statusSentence())
+        tellReady()
         for done in reloads.end() { done(verdict) }
         beginReload()
     }

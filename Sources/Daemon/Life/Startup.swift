@@ -89,7 +89,7 @@ struct Startup {
         if !recovery.isNew { log.log(.recovered(events: thread.queuedEvents, took: Clock.now - began)) }
         thread.tellOfRemoved()
         log.log(.ready(destinations: loaded.destinations.count, queued: thread.queuedEvents))
-        manager.ready(status: thread.statusSentence())
+        thread.tellReady()
         thread.feedWatchdog()
         try calling { () throws(Errno) in try thread.loop.run() }
         watch.stop()
@@ -120,7 +120,7 @@ struct Startup {
         var done = 0
         var wantsReload = false
         while true {
-            if let message = mailbox.drain(waitingAtMost: .milliseconds(100)).first {
+            if let message = mailbox.next(waitingAtMost: .milliseconds(100)) {
                 // The signal waits for the loop.
                 if wantsReload { try? Process.send(.hangUp, to: Process.identifier) }
                 return message

@@ -47,6 +47,12 @@ extension LoopThread: ControlDelegate {
         return true
     }
 
+    /// Tells the service manager that the daemon serves, now or once it reads: it waits for that word.
+    func tellReady() {
+        guard !isStopping, !manager.ready(status: statusSentence()) else { return }
+        readyTimer = loop.schedule(at: loop.now + .seconds(1)) { [weak self] in self?.tellReady() }
+    }
+
     /// Gives the watchdog a sign of life every half of its interval, while the disk's thread is not given up.
     func feedWatchdog() {
         guard let interval = manager.watchdogInterval else { return }

@@ -61,6 +61,8 @@ final class LoopThread {
     var asking: [(StatusReport) -> Void] = []
     /// Ends their waiting for the disk's thread.
     var patience: TimerToken?
+    /// Tells the service manager again that the daemon serves.
+    var readyTimer: TimerToken?
     var unitsMade: UInt64
     var isStopping = false
     var diskIsStopping = false

@@ -85,7 +85,7 @@ extension Destination {
     }
 
     /// Ends a pause whose time is over.
-    mutating func timer(at now: Instant, _ effects: inout [DeliveryEffect]) {
+    mutating func endPause(at now: Instant, _ effects: inout [DeliveryEffect]) {
         guard let until = pausedUntil, until <= now else { return }
         pausedUntil = nil
         set(.paused, closed: false, at: now, &effects)

@@ -135,6 +135,8 @@ package struct Destination: Sendable {
     package mutating func handle(_ event: DeliveryEvent, at now: Instant) -> [DeliveryEffect] {
         var effects: [DeliveryEffect] = []
         take(event, at: now, &effects)
+        // Whatever comes first once its time is over: the next deadline is not that time any more.
+        endPause(at: now, &effects)
         advance(at: now, &effects)
         updateStatus()
         deadline = nextDeadline(after: now)
@@ -153,7 +155,7 @@ package struct Destination: Sendable {
         case .letter(let id, let found): letters.took(found, read: id, at: now)
         case .lettersChanged: lettersChanged()
         case .token(let token, let fault): tookToken(token, fault: fault, at: now)
-        case .timer: timer(at: now, &effects)
+        case .timer: break
         case .checkDue:
             learnNetwork(at: now, &effects)
             checkDue(&effects)

@@ -200,7 +200,11 @@ final class IntakeConnection {
         http = HTTPSession()
         server.hold(0, by: self)
         stream.isReadingPaused = false
-        if stream.hasInputEnded { return stream.closeAfterFlush() }
+        if stream.hasInputEnded {
+            // It had none while it waited for its commit.
+            setDeadline(server.limits.idleTimeout)
+            return stream.closeAfterFlush()
+        }
         setDeadline(server.isStopping ? server.limits.stopLingerTimeout : server.limits.lingerTimeout)
         stream.endOutputAfterFlush()
         if stream.isOpen { drop() }
