@@ -39,6 +39,8 @@ package struct RequestReader: Sendable {
         var at = start
         if case .head = state {
             while at + 1 < input.count, input[at] == 0x0D, input[at + 1] == 0x0A { at += 2 }
+            // The parser would take the first half of an empty line for the begin of the head.
+            if at + 1 == input.count, input[at] == 0x0D { return (at - start, .incomplete) }
             guard let (head, count) = try parser.parse(input, from: at) else { return (at - start, .incomplete) }
             at += count
             try begin(head)

@@ -42,6 +42,18 @@ struct RequestReaderTests {
         #expect(throws: HTTPError.bodyTooLarge) { try requests(Self.chunked, pieces: 1_000, limit: 4) }
     }
 
+    @Test func anEmptyLineThatComesInHalvesHidesNothing() throws {
+        var reader = RequestReader(bodyLimit: 100)
+        guard case (0, .incomplete) = try reader.next(Array("\r".utf8).span, from: 0) else {
+            Issue.record("half a line was taken")
+            return
+        }
+        let rest = Array("\r\n\nGET /c HTTP/1.1\r\n".utf8)
+        #expect(throws: HTTPError.malformed("a line of the head ends without a carriage return")) {
+            try reader.next(rest.span, from: 0)
+        }
+    }
+
     @Test func continueIsAskedForOnceAndOnlyWhileTheBodyIsMissing() throws {
         let head = Array("POST /a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n".utf8)
         var reader = RequestReader(bodyLimit: 100)

@@ -14,7 +14,7 @@ enum FuzzedHead {
         return understood(source) { (input) throws(HTTPError) in
             guard let (head, count) = try parser.parse(input, from: 0) else { return nil }
             precondition(count > 0 && count <= input.count)
-            precondition(!head.method.isEmpty && head.path.utf8.first == 0x2F)
+            precondition(!head.method.isEmpty && (head.path == "*" || head.path.utf8.first == 0x2F))
             let line = "\(head.method) \(head.path) \(head.queryParameters().map { "\($0)" } ?? "none")"
             return "\(count) \(line) \(head.framing) \(head.keepsAlive) \(list(head.fields))"
         }
