@@ -38,7 +38,7 @@ enum FuzzedSession {
         limits.maximumEventBytes = 256
         limits.maximumRequestBytes = 1_024
         let isHTTP = letter | 0x20 >= 0x61 && letter | 0x20 <= 0x7A
-        func events(_ source: Pieces) -> [String] {
+        func events(_ source: Pieces) -> [LogName: [String]] {
             isHTTP
                 ? stored(HTTP(), source, limits)
                 : stored(Lines(session: LineSession(limits: limits)), source, limits)
@@ -46,21 +46,20 @@ enum FuzzedSession {
         let whole = events(Pieces(whole: input))
         let pieces = events(Pieces(input, steeredBy: first))
         precondition(whole == pieces, "whole \(whole), in pieces \(pieces)")
-        for event in whole {
-            precondition(event.utf8.count <= limits.maximumEventBytes + "normal ".utf8.count)
-        }
+        for event in whole.values.joined() { precondition(event.utf8.count <= limits.maximumEventBytes) }
     }
 
-    /// The events taken, each with its log, in order; all are found durable at once.
+    /// The events taken by each log, in order, which a commit keeps within a log only; all are found durable at once.
     private static func stored(
         _ session: consuming some Session, _ source: Pieces, _ limits: IntakeLimits
-    ) -> [String] {
+    ) -> [LogName: [String]] {
         var (session, source) = (session, source)
         let admission = Admission(
             context: AcceptContext(connectionType: .ethernet, closed: []),
             recent: RecentEvents(seed: KeyedHash.Seed(low: 1, high: 2)))
         var turn = SessionTurn(admission: admission, limits: limits)
-        var (waiting, stored): ([UInt8], [String]) = ([], [])
+        var (waiting, stored): ([UInt8], [LogName: [String]]) = ([], [:])
+        var next: UInt64 = 1
         var isWhole = false
         repeat {
             isWhole = !source.next(into: &waiting)
@@ -71,8 +70,9 @@ enum FuzzedSession {
                 turn.output = []
                 if admission.hasEvents {
                     let (ordinal, batches) = admission.seal()
-                    for batch in batches { stored += events(of: batch) }
-                    let outcome = BatchOutcome.durable(epoch: 1, first: UInt64(stored.count + 1))
+                    for batch in batches { stored[batch.log, default: []] += events(of: batch) }
+                    next += UInt64(batches.reduce(0) { $0 + $1.count })
+                    let outcome = BatchOutcome.durable(epoch: 1, first: next)
                     session.settle(Settlement(ordinal: ordinal, outcomes: batches.map { _ in outcome }), &turn)
                     turn.output = []
                 } else {
@@ -91,7 +91,7 @@ enum FuzzedSession {
             at += RecordLayout.size(ofEvent: Int(length))
             let event = Array(batch.records[start..<start + Int(length)])
             precondition(ReferenceParser.accepts(event) && event.first == 0x7B)
-            return "\(batch.log) \(event.text)"
+            return event.text
         }
     }
 }
