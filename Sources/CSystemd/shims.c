@@ -16,10 +16,9 @@
 #include <systemd/sd-journal.h>
 
 /* sd_notify waits while the manager's queue is full: look first, on a socket connected to it. */
-static int notify_would_block(void) {
-    const char *path = getenv("NOTIFY_SOCKET");
+static int notify_would_block(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    size_t length = path ? strlen(path) : 0;
+    size_t length = strlen(path);
     if (length < 2 || (path[0] != '/' && path[0] != '@') || length >= sizeof address.sun_path)
         return 0;
     memcpy(address.sun_path, path, length);
@@ -44,11 +43,12 @@ static int notify_would_block(void) {
 static int spare = -1;
 
 int cs_notify(const char *state) {
-    if (!getenv("NOTIFY_SOCKET"))
+    const char *path = getenv("NOTIFY_SOCKET");
+    if (!path)
         return 0;
     if (spare >= 0)
         close(spare);
-    int result = notify_would_block();
+    int result = notify_would_block(path);
     if (result == 0)
         result = sd_notify(0, state);
     spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
