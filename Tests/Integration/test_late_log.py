@@ -7,13 +7,19 @@ from harness import until
 from shim import Shim
 
 
-def test_it_is_delivered_though_nothing_new_comes(daemons, collector, home):
-    shim = Shim(home)
+def stopped_with_five_queued(daemons, collector, shim):
+    """A daemon that has stopped, and will find the collector at its next start."""
     daemon = daemons(url="http://127.0.0.1:1/", environment=shim.environment)
     daemon.start()
     daemon.post_numbers(range(5))
     daemon.stop()
     daemon.destinations = {"main": collector.url}
+    return daemon
+
+
+def test_it_is_delivered_though_nothing_new_comes(daemons, collector, home):
+    shim = Shim(home)
+    daemon = stopped_with_five_queued(daemons, collector, shim)
     daemon.write_configuration("RetryMin=250ms\nRetryMax=1s\nFlushSpread=0")
     shim.fail("pread", ".segment", errno.EIO)
     daemon.start(wait=False)
@@ -33,11 +39,7 @@ def test_it_is_delivered_though_nothing_new_comes(daemons, collector, home):
 def test_it_is_delivered_though_the_loop_is_slow_to_begin(daemons, collector, home):
     """The disk's thread has read it before the loop's thread has taken up that the queue is open."""
     shim = Shim(home)
-    daemon = daemons(url="http://127.0.0.1:1/", environment=shim.environment)
-    daemon.start()
-    daemon.post_numbers(range(5))
-    daemon.stop()
-    daemon.destinations = {"main": collector.url}
+    daemon = stopped_with_five_queued(daemons, collector, shim)
     daemon.write_configuration("FlushSpread=0")
     daemon.wrap = ["strace", "-f", "-q", "-o", os.path.join(daemon.home, "trace"), "-e", "trace=poll",
                    "-e", "inject=poll:delay_exit=2000000"]

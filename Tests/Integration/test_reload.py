@@ -162,7 +162,6 @@ def test_no_thread_can_be_had(daemons, collector, home):
     with open(token, "w") as file:
         file.write("secret\n")
     collector.script = Script(401)
-    port = collector.url.rsplit(":", 1)[1]
     named = Collector()
     destinations = {"main": collector.url, "named": named.url.replace("127.0.0.1", "localhost")}
     # The log's thread, the settings' and the disk's are there before.
