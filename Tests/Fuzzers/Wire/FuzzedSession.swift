@@ -59,7 +59,6 @@ enum FuzzedSession {
             recent: RecentEvents(seed: KeyedHash.Seed(low: 1, high: 2)))
         var turn = SessionTurn(admission: admission, limits: limits)
         var (waiting, stored): ([UInt8], [LogName: [String]]) = ([], [:])
-        var next: UInt64 = 1
         var isWhole = false
         repeat {
             isWhole = !source.next(into: &waiting)
@@ -71,8 +70,7 @@ enum FuzzedSession {
                 if admission.hasEvents {
                     let (ordinal, batches) = admission.seal()
                     for batch in batches { stored[batch.log, default: []] += events(of: batch) }
-                    next += UInt64(batches.reduce(0) { $0 + $1.count })
-                    let outcome = BatchOutcome.durable(epoch: 1, first: next)
+                    let outcome = BatchOutcome.durable(epoch: 1, first: UInt64(stored.values.joined().count + 1))
                     session.settle(Settlement(ordinal: ordinal, outcomes: batches.map { _ in outcome }), &turn)
                     turn.output = []
                 } else {
