@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := all
-.PHONY: all build run test test-trixie simulate planted nightly fuzz bench install uninstall deb clean format lint
+.PHONY: all build run test test-trixie simulate planted nightly fuzz bench man install uninstall deb clean format lint
 MAKEFLAGS += --no-print-directory
 
 PREFIX ?= /usr
@@ -14,8 +14,9 @@ UNIT_DIR ?= $(PREFIX)/lib/systemd/system
 VERSION := $(shell sed -n 's/.*text = "\(.*\)"/\1/p' Sources/Version/Version.swift)
 PYTHON ?= /usr/bin/python3
 # Swift's runtime is linked in: what is installed needs no Swift. lld keeps half a megabyte of relocations in a few KB.
-RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker -z \
-    -Xlinker pack-relative-relocs
+# Colours are a flag of the compiler, so that on a terminal everything would be built anew.
+RELEASE := -c release --static-swift-stdlib --no-color-diagnostics -Xswiftc -use-ld=lld -Xlinker --gc-sections \
+    -Xlinker -z -Xlinker pack-relative-relocs
 # The toolchain's program that prints where a process trapped; without it a trap leaves no trace.
 BACKTRACE ?= $(dir $(realpath $(shell command -v swift)))../libexec/swift/linux/swift-backtrace-static
 # Under sudo there may be no Swift; what was built is still there.
@@ -131,6 +132,11 @@ fuzz:
 	        > .run/fuzz-$$target.log 2>&1 < /dev/null || { tail -n 40 .run/fuzz-$$target.log; exit 1; }
 	    echo "$$target: $$(tail -n 1 .run/fuzz-$$target.log)"
 	done
+
+# The manual pages and messages.md, to read without installing.
+man: build
+	@Documentation/man/generate .run/man "$(BIN_DIR)" "$(VERSION)"
+	ls .run/man/*
 
 bench:
 	@.ci/packages build bench

@@ -58,6 +58,9 @@ for _ in {1..100}; do
         kill -0 "$process" 2>/dev/null && continue
         status=0
         wait "$process" || status=$?
+        # What the other says at its end comes before the advice.
+        trap - EXIT
+        stop
         echo "One of the two has ended, with status $status." >&2
         [[ $process == "$daemon" ]] || echo "Another port for the collector: make run PORT=8081" >&2
         exit $((status == 0 ? 1 : status))

@@ -69,8 +69,8 @@ struct ArgumentTests {
     }
 
     @Test(arguments: [
-        "README.md", "Documentation/install.md", "Documentation/control.md", "Documentation/queue-format.md",
-        "systemd/uplinkd.catalog", "systemd/uplinkd.service", "Config/uplinkd.conf",
+        "README.md", "Documentation/install.md", "Documentation/control.md", "Documentation/delivery.md",
+        "Documentation/queue-format.md", "systemd/uplinkd.catalog", "systemd/uplinkd.service", "Config/uplinkd.conf",
     ])
     func whatTheShippedTextsNameExists(_ file: String) throws {
         var folder = #filePath.split(separator: "/")

@@ -1,6 +1,7 @@
 /// How a request carries events, and how its answer is read.
 ///
-/// A new format is a file with a conforming type and a row in `DestinationSettings.Format`.
+/// A new format is a file with a conforming type, a row below, a case of `DestinationSettings.Format` and of the
+/// configuration's `DestinationSection.Format`, and a way back in the simulator's `SentEvent`.
 protocol BodyFormat: Sendable {
     /// The value of `Content-Type`.
     static var contentType: String { get }
