@@ -47,7 +47,8 @@ struct Checks {
         }
         if destination.checksElsewhere {
             problems.add(
-                .error, at: place("CheckURL", nil), "CheckURL=: a check goes to the scheme, host and port of URL=")
+                .error, at: place("CheckURL", nil),
+                "CheckURL=: a check goes to the scheme, host and port, or the socket, of URL=")
         }
         if destination.plainHTTP, destination.expectHeader == nil {
             problems.add(
@@ -107,6 +108,7 @@ extension DestinationSection {
     /// True where a check, which nothing else forbids, would prove the way to something else.
     fileprivate var checksElsewhere: Bool {
         guard let url, let checkURL, checkURL.scheme != .http || checkURL.isLocal || plainHTTP else { return false }
-        return (checkURL.scheme, checkURL.host, checkURL.port) != (url.scheme, url.host, url.port)
+        return (checkURL.scheme, checkURL.host, checkURL.port, checkURL.socketPath)
+            != (url.scheme, url.host, url.port, url.socketPath)
     }
 }

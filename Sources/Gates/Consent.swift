@@ -70,7 +70,7 @@ package struct Consent: Sendable {
     }
 
     /// The categories that are used, named in the configuration, or set by an operator; in order.
-    package var categories: [String] { taken.union(settings.states.keys).sorted() }
+    package var categories: [String] { taken.union(settings.named).sorted() }
 
     /// Those that have a log or a state of their own.
     private var taken: Set<String> { used.union(kept.keys).union(asked.keys).subtracting([Self.others]) }
@@ -79,9 +79,20 @@ package struct Consent: Sendable {
     package var withheld: [String] { categories.filter { state(of: $0) != .allow || purges[$0] != nil } }
 
     /// False where there are as many categories as there may be, and this is none of them.
+    ///
+    /// Those that the configuration names have their places, which no other takes.
     package func hasRoom(for category: String) -> Bool {
         let isTaken = used.contains(category) || kept[category] != nil || asked[category] != nil
-        return isTaken || taken.count < Self.maximumCategories
+        guard !isTaken else { return true }
+        let others = settings.named.contains(category) ? taken : taken.union(settings.named)
+        return others.count < Self.maximumCategories
+    }
+
+    /// The categories that the configuration names and that have no log and no state yet, in order, where not all of
+    /// them can have one any more.
+    package var crowded: [String] {
+        let waiting = settings.named.subtracting(taken)
+        return taken.count + waiting.count > Self.maximumCategories ? waiting.sorted() : []
     }
 
     /// True while events of a category are being purged.

@@ -29,9 +29,12 @@ package struct ConsentSettings: Sendable, Equatable {
     package let fallback: ConsentState
     /// By category, until an operator sets another.
     package let states: [String: ConsentState]
+    /// The categories that have a section: those of `states`, and those whose section gives no state.
+    package let named: Set<String>
 
-    package init(fallback: ConsentState = .allow, states: [String: ConsentState] = [:]) {
+    package init(fallback: ConsentState = .allow, states: [String: ConsentState] = [:], named: Set<String> = []) {
         self.fallback = fallback
         self.states = states
+        self.named = named.union(states.keys)
     }
 }

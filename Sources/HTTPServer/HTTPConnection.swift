@@ -19,7 +19,7 @@ final class HTTPConnection: StreamConnectionDelegate {
     /// The most that may wait for a client that is slow to take a stream.
     private static let streamLimit = 262_144
 
-    private let stream: StreamConnection
+    let stream: StreamConnection
     private unowned let server: HTTPServer
     private var reader: RequestReader
     private var state = State.reading

@@ -52,7 +52,7 @@ extension Queue {
             try storage.unlinkIfThere(log.folder + "/" + text)
         }
         log.segments.removeAll { $0.name.id != writer.id }
-        try attempt(.synchronise, log.folder) { () throws(Errno) in try storage.synchroniseDirectory(log.folder) }
+        try synchroniseNames(of: log)
         try quarantine.remove(log.name)
     }
 
@@ -84,9 +84,7 @@ extension Queue {
                 holes.formUnion(try rewrite(index, of: log, without: wanted))
             }
             // Also where an earlier call failed after it had made them, and where the segment has just gone.
-            try attempt(.synchronise, log.folder) { () throws(Errno) in
-                try storage.synchroniseDirectory(log.folder)
-            }
+            try synchroniseNames(of: log)
             let low = leastLow(in: log.name) ?? 1
             purged.formUnion(holes.filter { $0.sequence >= low })
             let letters = try letters(of: wanted, in: log.name, known: holes)
@@ -171,7 +169,7 @@ extension Queue {
             throw error
         }
         log.segments[index].allocated = size
-        try attempt(.synchronise, log.folder) { () throws(Errno) in try storage.synchroniseDirectory(log.folder) }
+        try synchroniseNames(of: log)
         return rewrite.holes
     }
 

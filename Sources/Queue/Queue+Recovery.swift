@@ -128,10 +128,7 @@ extension Queue {
     /// A run that was killed may have made folders whose names are not durable yet.
     private func makeFoldersDurable() -> Bool {
         do throws(QueueError) {
-            try attempt(.synchronise, LogState.folder) { () throws(Errno) in
-                try storage.synchroniseDirectory("")
-                try storage.synchroniseDirectory(LogState.folder)
-            }
+            try synchroniseLogNames()
             return true
         } catch {
             recovery.note(error)

@@ -37,9 +37,7 @@ extension Queue {
         log.spare = nil
         log.segments.append(LogState.Segment(name: name, size: spare.size, allocated: spare.size))
         do throws(QueueError) {
-            try attempt(.synchronise, log.folder) { () throws(Errno) in
-                try storage.synchroniseDirectory(log.folder)
-            }
+            try synchroniseNames(of: log)
         } catch {
             forget(name, of: log)
             throw error
@@ -74,6 +72,19 @@ extension Queue {
         do throws(Errno) { try storage.unlink(log.folder + "/" + SpareSegment.name) } catch {}
     }
 
+    /// Makes the names of a log's segments durable.
+    func synchroniseNames(of log: LogState) throws(QueueError) {
+        try attempt(.synchronise, log.folder) { () throws(Errno) in try storage.synchroniseDirectory(log.folder) }
+    }
+
+    /// Makes the names of the logs durable, and that of the folder they are in.
+    func synchroniseLogNames() throws(QueueError) {
+        try attempt(.synchronise, LogState.folder) { () throws(Errno) in
+            try storage.synchroniseDirectory("")
+            try storage.synchroniseDirectory(LogState.folder)
+        }
+    }
+
     private func makeFolder(of log: LogState) throws(QueueError) {
         guard !log.directoryExists else { return }
         try prepareConsent(for: log.name)
@@ -82,10 +93,7 @@ extension Queue {
                 try storage.createDirectoryIfMissing(folder)
             }
         }
-        try attempt(.synchronise, LogState.folder) { () throws(Errno) in
-            try storage.synchroniseDirectory("")
-            try storage.synchroniseDirectory(LogState.folder)
-        }
+        try synchroniseLogNames()
         log.directoryExists = true
     }
 

@@ -132,6 +132,18 @@ package final class StreamConnection: ReadyHandler {
         flush()
     }
 
+    /// Closes where the peer takes no more, which a Unix socket tells before anything is written (unix(7): EPIPE).
+    package func closeIfUnread() {
+        do throws(Errno) {
+            switch socket {
+            case .some(let socket): _ = try socket.send([0], in: 0..<0)
+            case .none: return
+            }
+        } catch {
+            close()
+        }
+    }
+
     /// Reads what has come, at most `readLimit` bytes, unless reading is paused.
     package func readAtOnce() {
         guard isOpen, !isReadingPaused, !hasInputEnded, !closesAfterFlush else { return }

@@ -138,4 +138,18 @@ struct ValueTests {
         let found = problems(text)
         #expect(found.count == 1 && found[0].contains(": error: "), "\(line): \(found)")
     }
+
+    @Test(arguments: [
+        ("https://a.example/v1", "https://A.example:443/health", true),
+        ("https://a.example/v1", "https://b.example/v1", false),
+        ("https://a.example/v1", "https://a.example:444/v1", false),
+        ("http://localhost/v1", "https://localhost:80/v1", false),
+        ("http+unix://%2Frun%2Fa.sock/v1", "http+unix://%2Frun%2Fa.sock/health", true),
+        ("http+unix://%2Frun%2Fa.sock/v1", "http+unix://%2Frun%2Fb.sock/v1", false),
+    ])
+    func aCheckGoesToTheDestination(_ url: String, _ check: String, _ isTaken: Bool) {
+        let found = problems("[Destination \"main\"]\nURL=\(url)\nCheckURL=\(check)")
+        #expect(found.count == (isTaken ? 0 : 1), "\(found)")
+        #expect(found.allSatisfy { $0.contains(":3:10: error: CheckURL=: ") }, "\(found)")
+    }
 }

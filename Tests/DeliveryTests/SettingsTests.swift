@@ -45,14 +45,6 @@ struct SettingsTests {
         try settings.check()
     }
 
-    @Test func checksGoToTheDestination() throws {
-        var settings = DestinationSettings(name: "a", url: try DestinationURL("https://collector.example/events"))
-        settings.checkURL = try DestinationURL("https://collector.example/health")
-        try settings.check()
-        settings.checkURL = try DestinationURL("https://other.example/health")
-        #expect(throws: DeliveryError.checkElsewhere("https://other.example:443/health")) { try settings.check() }
-    }
-
     @Test func rangesAreHeld() throws {
         let good = DestinationSettings(name: "a", url: try DestinationURL("https://a/"))
         try good.check()

@@ -110,6 +110,29 @@ import Testing
         #expect(!consent.hasRoom(for: "other") && consent.hasRoom(for: "c1"))
     }
 
+    @Test func whatTheConfigurationNamesHasItsPlace() {
+        let named = ConsentSettings(states: ["ads": .hold, "web": .deny], named: ["plain"])
+        var consent = Consent(settings: named)
+        #expect(consent.categories == ["ads", "plain", "web"])
+        for number in 4...Consent.maximumCategories { consent.use("c\(number)") }
+        #expect(!consent.hasRoom(for: "other"))
+        for category in ["ads", "plain", "web", "c4"] { #expect(consent.hasRoom(for: category)) }
+        consent.use("ads")
+        #expect(!consent.hasRoom(for: "other") && consent.hasRoom(for: "web"), "it takes the place that it had")
+        consent.use(ConsentSettings(states: ["ads": .hold]))
+        #expect(consent.hasRoom(for: "other") && consent.crowded.isEmpty, "what is named no more has none")
+    }
+
+    @Test func aReloadThatNamesMoreThanThereAreGivesThePlacesThatAreLeft() {
+        var consent = Consent(used: Set((1..<Consent.maximumCategories).map { "c\($0)" }))
+        consent.use(ConsentSettings(named: ["a", "c1"]))
+        #expect(consent.crowded.isEmpty && consent.hasRoom(for: "a") && !consent.hasRoom(for: "b"))
+        consent.use(ConsentSettings(named: ["b", "a", "c1"]))
+        #expect(consent.crowded == ["a", "b"] && consent.hasRoom(for: "a") && consent.hasRoom(for: "b"))
+        consent.ask(.hold, of: "b")
+        #expect(consent.crowded == ["a"] && !consent.hasRoom(for: "a") && consent.hasRoom(for: "b"))
+    }
+
     @Test func whatIsBeingPurgedIsNotSent() {
         var consent = Consent(used: ["ads"])
         consent.beginPurge("ads")

@@ -118,6 +118,32 @@ struct ConsentTests {
         #expect(read(other.settle(rig.commit())).status == 202)
     }
 
+    @Test func aCategoryThatIsNamedHasItsPlace() {
+        let rig = SessionRig()
+        rig.admission.consent = Consent(settings: ConsentSettings(named: ["named"]))
+        for number in 1..<Consent.maximumCategories {
+            #expect(read(HTTPClient.settled(rig, post("{}", "?consent=c\(number)"))).status == 202)
+        }
+        let answer = read(HTTPClient.settled(rig, post("{}", "?consent=one-more")))
+        #expect(answer.status == 422 && answer.problem == "too-many-categories")
+        #expect(read(HTTPClient.settled(rig, post("{}", "?consent=named"))).status == 202)
+        #expect(rig.stored.last?.log == .consent("named") && rig.stored.count == Consent.maximumCategories)
+    }
+
+    /// Where the default denies, clients get no category but those that are named.
+    @Test func whatTheDefaultDeniesTakesNoPlace() {
+        let rig = SessionRig()
+        rig.admission.consent = Consent(settings: ConsentSettings(fallback: .deny, states: ["ads": .allow]))
+        for number in 0...Consent.maximumCategories {
+            let answer = read(HTTPClient.settled(rig, post("{}", "?consent=c\(number)")))
+            #expect(answer.status == 403 && answer.problem == "consent-denied")
+        }
+        #expect(rig.admission.consent.categories == ["ads"] && !rig.admission.hasEvents)
+        rig.admission.consent.use(ConsentSettings())
+        #expect(rig.admission.consent.categories.isEmpty)
+        #expect(read(HTTPClient.settled(rig, post("{}", "?consent=other"))).status == 202)
+    }
+
     @Test func eventsOnHoldAreStoredWithTheGate() {
         let rig = SessionRig()
         rig.admission.contextOnHold = onHold
@@ -152,5 +178,12 @@ extension HTTPClient {
     fileprivate static func fed(_ rig: SessionRig, _ text: String) -> String {
         var client = HTTPClient(rig)
         return client.feed(text)
+    }
+
+    /// What a client that comes anew is answered, now or after a commit.
+    fileprivate static func settled(_ rig: SessionRig, _ text: String) -> String {
+        var client = HTTPClient(rig)
+        let answer = client.feed(text)
+        return answer.isEmpty ? client.settle(rig.commit()) : answer
     }
 }

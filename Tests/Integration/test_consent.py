@@ -354,6 +354,23 @@ def test_a_reload_changes_states_and_the_default(daemons, collector):
     assert (ledger["accepted"], ledger["delivered"], ledger["purged"], ledger["queued"]) == (8, 4, 3, 1), ledger
 
 
+def test_what_the_configuration_names_has_its_place(daemons):
+    named = CHECK + '[Consent "named"]\nState=hold\n[Consent "plain"]\n'
+    daemon = daemons(url=DEAD_END, sections=named).start()
+    for number in range(62):
+        post(daemon, [number], f"c{number}")
+    code, _, answer = daemon.post([{"n": 1}], consent="other")
+    assert code == 422 and answer["type"].endswith(":too-many-categories"), answer
+    assert put(daemon, "other", "hold")[0] == 409
+    post(daemon, [62], "named")
+    assert put(daemon, "plain", "allow")[0] == 200
+    warnings = reload(daemon, named + '[Consent "late"]\nState=hold\n')["warnings"]
+    assert len(warnings) == 1 and re.search(r":\d+:\d+: warning: not all of these .*: late$", warnings[0]), warnings
+    until(lambda: warnings[0].split(": warning: ")[1] in daemon.read_log(), 5, "the journal is told, too")
+    assert daemon.post([{"n": 1}], consent="late")[0] == 422
+    assert daemon.assert_ledger()["queued"] == 63
+
+
 def test_what_is_not_understood(daemons):
     daemon = daemons(url=DEAD_END).start()
     for query in ({"consent": ""}, {"consent": "A"}, {"consent": "x" * 33}, {"consent": "a", "lane": "normal"}):

@@ -84,7 +84,7 @@ extension LoopThread {
             .taken(
                 changed: changes.filter { !$0.needsRestart }.map { "\($0)" } + files,
                 needsRestart: changes.filter(\.needsRestart).map { "\($0)" },
-                warnings: (loaded.warnings + loaded.fileProblems).map { "\($0)" }))
+                warnings: (loaded.warnings + loaded.fileProblems + warnOfCategories()).map { "\($0)" }))
     }
 
     /// Destinations of which only the files that they name hold something else; what cannot be used changes nothing.

@@ -9,7 +9,9 @@ extension ConsentSettings {
         let states = section.categories.compactMap { category in
             category.state.map { (category.name, ConsentState($0)) }
         }
-        self.init(fallback: ConsentState(section.fallback), states: Dictionary(uniqueKeysWithValues: states))
+        self.init(
+            fallback: ConsentState(section.fallback), states: Dictionary(uniqueKeysWithValues: states),
+            named: Set(section.categories.map(\.name)))
     }
 }
 

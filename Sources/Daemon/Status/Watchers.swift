@@ -11,6 +11,7 @@ struct Watchers {
 
     /// Adds the one that `begin` gives; false where too many are there.
     mutating func add(_ begin: () -> HTTPStream?) -> Bool {
+        for stream in streams { stream.closeIfUnread() }
         streams.removeAll { !$0.isOpen }
         guard streams.count < Self.atMost else { return false }
         if let stream = begin() { streams.append(stream) }

@@ -1,9 +1,11 @@
 internal import Bytes
+internal import Configuration
 internal import Control
 internal import Gates
 internal import Intake
 internal import Queue
 internal import Reactor
+internal import SystemdService
 internal import Time
 
 /// Consent and purges between the operators, the coordinator and the disk's thread.
@@ -12,7 +14,25 @@ extension LoopThread {
     private static let purgePause = Duration.seconds(10)
 
     /// What the start has found comes into force.
-    func beginConsent() { perform(coordinator.beginConsent(at: loop.now)) }
+    func beginConsent() {
+        perform(coordinator.beginConsent(at: loop.now))
+        _ = warnOfCategories()
+    }
+
+    /// Tells the journal of categories that the configuration names and that find no place any more, and returns what
+    /// it tells.
+    func warnOfCategories() -> [Problem] {
+        let crowded = coordinator.admission.consent.crowded
+        guard let first = crowded.first else { return [] }
+        let name = SettingName(section: "Consent", instance: first, key: "State")
+        let problem = Problem(
+            .warning,
+            at: settings.configuration?.origins[name]?.last ?? Origin(file: configurationPath, line: 1, column: 1),
+            "not all of these find a place among the \(Consent.maximumCategories) consent categories, as others have "
+                + "events or a state already: " + crowded.joined(separator: ", "))
+        log.log(.configurationProblem(isError: false, at: "\(problem.origin)", problem.message))
+        return [problem]
+    }
 
     /// Posts the order before the requests that follow from it: what is read after it is read without what it purges.
     func carryOut(consent order: OperatorOrder, _ done: @escaping (OperatorAnswer) -> Void) {

@@ -7,8 +7,6 @@ package enum DeliveryError: Error, Equatable, Sendable {
     case url(String)
     /// `http://` to another host without both PlainHTTP and ExpectHeader.
     case plainHTTP(String)
-    /// A check at another scheme, host or port than the destination's.
-    case checkElsewhere(String)
     /// Not `NAME` or `NAME: VALUE` in printable characters, or a name that the daemon sets itself.
     case header(String)
     /// A number out of its range; the argument names the setting.
@@ -21,7 +19,6 @@ extension DeliveryError: CustomStringConvertible {
         switch self {
         case .url: "not a URL of https, http or http+unix that a destination can have"
         case .plainHTTP(let text): "\(text.shownURL): plain HTTP to another host takes PlainHTTP=yes and ExpectHeader="
-        case .checkElsewhere(let text): "\(text.shownURL): a check goes to the scheme, host and port of the destination"
         case .header: "not a header that can be set or expected"
         case .range(let setting): "\(setting) is out of its range"
         }
