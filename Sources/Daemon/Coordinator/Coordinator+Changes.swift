@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Control
 internal import Delivery
 internal import Gates
@@ -61,9 +62,9 @@ extension Coordinator {
             change.to = "held"
             change.reason = reason.rawValue
             change.detail = detail.isEmpty ? nil : detail
-        case .buried(let status):
+        case .buried(let event, let refusal):
             change.to = "dead"
-            change.detail = "one event was refused with \(status)"
+            change.detail = "event \(event.text.text) was refused with \(refusal.status)"
         case .throttled(let status, let until):
             change.to = "throttled"
             change.detail = "status \(status), for \((until - now).milliseconds) ms"

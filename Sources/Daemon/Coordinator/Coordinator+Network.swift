@@ -148,7 +148,10 @@ extension Coordinator {
                     .destinationHeld(
                         name, reason: reason.rawValue,
                         detail: text.filter { !$0.isEmpty }.joined(separator: ", "))))
-        case .buried(let status): effects.append(.notice(.eventRefused(name, status: status)))
+        case .buried(let event, let refusal):
+            let refused = Notice.eventRefused(
+                name, event: event.text.text, status: refusal.status, answer: Array(refusal.detail.prefix(2_048)).text)
+            effects.append(.notice(refused))
         case .throttled(let status, let until):
             effects.append(.notice(.destinationThrottled(name, status: status, retryIn: until - now)))
         case .released: effects.append(.notice(.destinationReleased(name, events: 0)))

@@ -7,6 +7,10 @@ package enum NoticeField: String, Sendable, CaseIterable {
     case reason = "UPLINK_REASON"
     /// Free text; remote text is escaped and cut.
     case detail = "UPLINK_DETAIL"
+    /// An event's id.
+    case event = "UPLINK_EVENT"
+    /// The status of an answer.
+    case status = "UPLINK_STATUS"
     /// A number of events.
     case events = "UPLINK_EVENTS"
     /// A number of things that are not events.

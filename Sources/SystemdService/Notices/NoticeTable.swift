@@ -123,14 +123,17 @@ extension NoticeKind {
         ),
         .eventRefused: NoticeEntry(
             priority: .warning, distinguishedBy: [.destination],
-            text: "Destination @UPLINK_DESTINATION@ refused an event for good: status @UPLINK_DETAIL@",
+            text: """
+                Destination @UPLINK_DESTINATION@ refused event @UPLINK_EVENT@ for good: status @UPLINK_STATUS@[, \
+                @UPLINK_DETAIL@]
+                """,
             meaning: """
                 It refused the event alone, with an answer that says the event is to blame. The event is kept as a \
                 dead letter; those behind it go on.
                 """,
             action: """
-                `uplinkctl dead ls` and `uplinkctl dead show ID` say why. Then `uplinkctl dead retry ID` or `uplinkctl \
-                dead drop ID`.
+                `uplinkctl dead show @UPLINK_EVENT@` shows the event and the answer, `uplinkctl dead ls` all letters. \
+                Then `uplinkctl dead retry @UPLINK_EVENT@` or `uplinkctl dead drop @UPLINK_EVENT@`.
                 """
         ),
         .destinationRemoved: NoticeEntry(
