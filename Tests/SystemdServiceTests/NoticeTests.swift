@@ -122,7 +122,7 @@ struct NoticeTests {
         .destinationHeld("main", reason: "not-found"), .destinationReleased("main", events: 7),
         .destinationThrottled("main", status: 503, retryIn: .seconds(5)), .destinationRemoved("main", events: 9),
         .eventRefused("main", event: "000a-1", status: 400, answer: "no"),
-        .destinationPaused("main", for: .seconds(60)),
+        .destinationPaused("main", for: .seconds(60)), .destinationPauseEnded("main"),
         .destinationResumed("main"), .destinationForgotten("old", events: 3), .destinationRenamed("old", to: "new"),
         .lettersRetried(2), .lettersDropped(1),
         .flushFinished("main", events: 1_000, took: .milliseconds(1_250)),

@@ -66,9 +66,7 @@ extension LoopThread {
         unitsMade = maker.made
         settings = loaded
         applyCredentials()
-        let paused = coordinator.units.filter { $0.delivery.status.isPaused }
         perform(coordinator.replaceUnits(maker.units, at: loop.now))
-        for unit in paused { tell(.pause(destination: unit.name, until: unit.delivery.pausedUntil)) }
         perform(coordinator.use(reachability: ReachabilitySettings(loaded), at: loop.now))
         perform(coordinator.use(consent: ConsentSettings(loaded), at: loop.now))
         network.rules = LinkTypeRule.rules(of: loaded)

@@ -56,6 +56,11 @@ extension Notice {
             [.destination: destination, .seconds: span.map(seconds), .detail: span?.spanText])
     }
 
+    /// A pause of a destination is over with its time.
+    package static func destinationPauseEnded(_ destination: String) -> Notice {
+        Notice(.destinationPauseEnded, [.destination: destination])
+    }
+
     package static func destinationResumed(_ destination: String) -> Notice {
         Notice(.destinationResumed, [.destination: destination])
     }

@@ -158,6 +158,12 @@ extension NoticeKind {
             meaning: "Its events are kept. The pause ends by `resume`, with its time, or with the daemon.",
             action: "`uplinkctl resume @UPLINK_DESTINATION@` lets it go on."
         ),
+        .destinationPauseEnded: NoticeEntry(
+            priority: .notice, distinguishedBy: nil,
+            text: "The pause of destination @UPLINK_DESTINATION@ is over",
+            meaning: "An operator had paused it for a while, which has passed. What waits is sent again.",
+            action: "Nothing."
+        ),
         .destinationResumed: NoticeEntry(
             priority: .notice, distinguishedBy: nil,
             text: "Destination @UPLINK_DESTINATION@ is resumed by an operator",
