@@ -35,6 +35,7 @@ extension LoopThread {
 
     func took(_ loaded: LoadedSettings) {
         guard !isStopping else { return }
+        log.overtake([.configuration])
         for problem in loaded.problems {
             log.log(
                 .configurationProblem(
@@ -43,6 +44,7 @@ extension LoopThread {
         guard loaded.configuration != nil else {
             return refuseReload(loaded.errors.map { "\($0)" })
         }
+        log.overtake([.file])
         for notice in loaded.fileNotices { log.log(notice) }
         upcoming = loaded
         let kept = unitsKept(by: loaded).map(\.name)
@@ -65,6 +67,9 @@ extension LoopThread {
             loaded, newSnapshot, keeping: unitsKept(by: loaded), madeBefore: unitsMade, at: loop.now)
         unitsMade = maker.made
         settings = loaded
+        for unit in coordinator.units where !maker.units.contains(where: { $0.name == unit.name }) {
+            log.overtake([.way, .acceptance], where: [.destination: unit.name])
+        }
         applyCredentials()
         perform(coordinator.replaceUnits(maker.units, at: loop.now))
         perform(coordinator.use(reachability: ReachabilitySettings(loaded), at: loop.now))
@@ -72,6 +77,7 @@ extension LoopThread {
         network.rules = LinkTypeRule.rules(of: loaded)
         tell(.networkChanged(by: "reload"))
         tell(.reloaded)
+        log.overtake([.removal])
         tellOfRemoved()
         let told = changes.map { "\($0)" } + files
         log.log(.reloaded(changes: told))

@@ -38,6 +38,8 @@ package enum NoticeField: String, Sendable, CaseIterable {
     case previousConnectionType = "UPLINK_PREVIOUS_CONNECTION_TYPE"
     /// The name of a setting.
     case setting = "UPLINK_SETTING"
-    /// How many notices of the kind this one stands for.
+    /// How many notices this one stands for: itself, and those like it since the last that was written.
     case repeated = "UPLINK_REPEATED"
+    /// How long ago it was so, where that is a second or more; whole seconds.
+    case heldBack = "UPLINK_HELD_BACK"
 }

@@ -63,19 +63,43 @@ package enum NoticeKind: String, Sendable, CaseIterable {
 
 extension NoticeKind {
     /// What is in one state at a time, of which the kinds tell that have it in common.
-    enum Subject: String, Sendable {
+    package enum Subject: String, Sendable {
+        /// The way to a destination.
         case way
+        /// Whether a destination takes requests.
         case acceptance
+        /// What is kept for a destination that is not configured.
+        case removal
         case storage
         case clock
+        /// How full the queue is.
+        case fill
+        /// A place in the configuration.
+        case configuration
+        /// A file that the configuration names.
+        case file
+
+        /// What tells the things apart that have a state each.
+        var distinguishedBy: [NoticeField] {
+            switch self {
+            case .way, .acceptance, .removal: [.destination]
+            case .storage, .clock, .fill: []
+            case .configuration: [.place]
+            case .file: [.file, .setting]
+            }
+        }
     }
 
     var subject: Subject? {
         switch self {
         case .destinationReachable, .destinationUnreachable, .destinationVerifying, .destinationPortal: .way
         case .destinationHeld, .destinationReleased, .destinationThrottled: .acceptance
+        case .destinationRemoved, .destinationForgotten, .destinationRenamed: .removal
         case .storageFailed, .storageCured: .storage
         case .clockUnsynchronised, .clockSynchronised: .clock
+        case .queueFilling: .fill
+        case .configurationWarning, .configurationError: .configuration
+        case .fileUnreadable: .file
         default: nil
         }
     }

@@ -65,7 +65,7 @@ extension NoticeKind {
             action: "Nothing."
         ),
         .destinationUnreachable: NoticeEntry(
-            priority: .notice, distinguishedBy: [.destination],
+            priority: .notice, distinguishedBy: [.destination, .state],
             text: "Destination @UPLINK_DESTINATION@ is @UPLINK_STATE@: @UPLINK_REASON@[, @UPLINK_DETAIL@]",
             meaning: """
                 Events for it are kept on disk and sent when it answers again. Being offline is normal and fails \
@@ -128,8 +128,8 @@ extension NoticeKind {
                 @UPLINK_DETAIL@]
                 """,
             meaning: """
-                It refused the event alone, with an answer that says the event is to blame. The event is kept as a \
-                dead letter; those behind it go on.
+                It refused the event alone, with an answer that says the event is to blame, and began as the message \
+                shows. The event is kept as a dead letter; those behind it go on. Of many, a line shows the newest.
                 """,
             action: """
                 `uplinkctl dead show @UPLINK_EVENT@` shows the event and the answer, `uplinkctl dead ls` all letters. \
