@@ -61,14 +61,15 @@ extension Queue {
 
     /// Takes events out, their dead letters as well; they are gone from the disk when this returns.
     ///
-    /// Each becomes a hole, which counts as purged when a cursor passes it. How many some destination still had; what
-    /// was delivered to all is gone as well where its segment is still there.
+    /// Each becomes a hole, which counts as purged when a cursor passes it. How many some destination still had, those
+    /// not among them that were purged before; what was delivered to all is gone as well where its segment is still
+    /// there.
     ///
-    /// - Throws: `failed`; then some may be gone, and the next call goes on.
+    /// - Throws: `failed`; then some may be gone, and the next call goes on, and counts them.
     package func purge(ids: [EventID]) throws(QueueError) -> UInt64 {
         try completeStart()
         try deadLetters.synchroniseFolders()
-        var purged: Set<EventID> = []
+        untoldPurged.formIntersection(ids)
         for log in logsInOrder {
             let wanted = Set(ids).filter { $0.sequence >= 1 && $0.sequence <= log.last }
             guard !wanted.isEmpty else { continue }
@@ -85,13 +86,12 @@ extension Queue {
             }
             // Also where an earlier call failed after it had made them, and where the segment has just gone.
             try synchroniseNames(of: log)
-            let low = leastLow(in: log.name) ?? 1
-            purged.formUnion(holes.filter { $0.sequence >= low })
             let letters = try letters(of: wanted, in: log.name, known: holes)
+            untoldPurged.formUnion(letters.ids)
             _ = try remove(letters.names)
-            purged.formUnion(letters.ids)
         }
-        return UInt64(purged.count)
+        defer { untoldPurged = [] }
+        return UInt64(untoldPurged.count)
     }
 
     /// Indices of the segments in which the events may be, the newest first.
@@ -168,6 +168,8 @@ extension Queue {
             try? storage.unlink(newPath)
             throw error
         }
+        let low = leastLow(in: log.name) ?? 1
+        untoldPurged.formUnion(rewrite.newHoles.filter { $0.sequence >= low })
         log.segments[index].allocated = size
         try synchroniseNames(of: log)
         return rewrite.holes

@@ -21,21 +21,21 @@ package struct EventRefusal: Sendable, Equatable {
 extension Queue {
     /// Keeps an event, or a letter that was sent again, as a dead letter with its newest answer; durable on return.
     ///
-    /// False where the event is not to be sent any more: it is settled, purged, damaged, or a letter already.
+    /// The event's id; nil where it is not to be sent any more: it is settled, purged, damaged, or a letter already.
     ///
     /// - Throws: as `bury`, and `failed` where the disk gives an error at reading the event.
     package func bury(
         _ sequence: UInt64, of log: LogName, for destination: String, _ refusal: EventRefusal, at wall: WallTime
-    ) throws(QueueError) -> Bool {
+    ) throws(QueueError) -> EventID? {
         let name = DeadLetterName(destination: destination, log: log, sequence: sequence)
-        guard let (id, event, acceptedAt, type) = try refused(name) else { return false }
+        guard let (id, event, acceptedAt, type) = try refused(name) else { return nil }
         try bury([
             DeadLetter(
                 destination: destination, log: log, id: id, event: event, acceptedAt: acceptedAt,
                 connectionType: type, status: refusal.status, attempts: refusal.attempts, at: wall,
                 detail: refusal.detail)
         ])
-        return true
+        return id
     }
 
     /// The first dead letter of a destination, in logs for which `mayLeave` is true, that is to be sent again, and how

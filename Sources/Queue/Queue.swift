@@ -52,6 +52,8 @@ package final class Queue {
     var unlisted: QueueError?
     /// What the newest commit needed, in bytes, where there was no room for it; 0 once one has succeeded.
     var lackingBytes = 0
+    /// What a purge that failed took out, so that the next call for the same tells of it.
+    var untoldPurged: Set<EventID> = []
     /// The log whose commit failed, and the newest moment of a commit, for trying again.
     var failedLog: LogName?
     var lastMoment: Moment

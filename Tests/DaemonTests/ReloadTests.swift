@@ -13,91 +13,8 @@ import Time
 
 /// A reload changes what those who watch are told of a destination only where it changes that destination.
 struct ReloadTests {
-    /// Destinations that answer at once, by a cellular network.
-    private final class Rig {
-        var coordinator: Coordinator
-        var changes: [Change] = []
-        var lines: [String] = []
-        var now = Instant(nanoseconds: 1_000_000_000_000)
-        var hasPath = true
-        private let known = [IPAddress(text: "198.51.100.9")].compactMap { $0 }
-
-        init(_ units: [DestinationUnit]) {
-            coordinator = Coordinator(
-                units: units,
-                admission: Admission(context: .unknown, recent: RecentEvents(seed: KeyedHash.Seed(low: 1, high: 2))),
-                newest: [:], at: now)
-        }
-
-        /// Lives through so many seconds, or until nothing is to be done any more.
-        func live(_ span: Duration = .seconds(3)) {
-            let end = now + span
-            while let due = coordinator.deadline, due <= end {
-                now = max(now, due)
-                tell(.timer)
-            }
-            now = end
-        }
-
-        /// As the loop's thread does.
-        func reload(_ units: [DestinationUnit]) {
-            carryOut(coordinator.replaceUnits(units, at: now))
-            tell(.networkChanged(by: "reload"))
-            tell(.reloaded)
-            live()
-        }
-
-        /// An event becomes durable.
-        func commit(_ log: LogName, first: UInt64) {
-            let outcome = CommitOutcome.committed(log: log, epoch: 1, first: first, count: 1)
-            tell(.committed(ordinal: first, [outcome], BatchHandover([])))
-        }
-
-        func tell(_ event: CoordinatorEvent) { carryOut(coordinator.handle(event, at: now)) }
-
-        private func carryOut(_ effects: [CoordinatorEffect]) {
-            for effect in effects {
-                switch effect {
-                case .inquire(let name, let addresses): tell(.path(destination: name, path(addresses, .cellular)))
-                case .inquireDefault(let name): tell(.defaultRoute(destination: name, path([nil], .ethernet)))
-                case .resolve(let host): tell(.resolved(host: host, known, failure: nil))
-                case .send(let request, _):
-                    let answer = TransportAnswer(status: 200, isVerifiedPeer: true)
-                    tell(.answered(request: request.id, .answer(answer)))
-                case .change(let change): changes.append(change)
-                case .notice(let notice): lines.append(notice.message)
-                default: break
-                }
-            }
-        }
-
-        private func path(_ addresses: [IPAddress?], _ type: ConnectionType) -> PathVerdict {
-            guard hasPath else { return .none(.noRoute, detail: "no route") }
-            return .usable(
-                addresses.map { address in
-                    Candidate(
-                        address: address, path: Path(interface: 2), interfaceName: "wwan0", connectionType: type)
-                })
-        }
-    }
-
-    private func unit(
-        _ name: String, batch: Int = 500, policy: NetworkPolicy = .any, number: UInt64
-    ) throws -> DestinationUnit {
-        var settings = DestinationSettings(name: name, url: try DestinationURL("https://\(name).example/in"))
-        settings.batchMaximumEvents = batch
-        settings.networkPolicy = policy
-        return DestinationUnit(
-            reachability: ReachabilityMachine(
-                settings: ReachabilitySettings(checks: true, checkInterval: .seconds(30)), seed: number,
-                now: Instant(nanoseconds: 1_000_000_000_000)),
-            delivery: Destination(
-                settings: settings, positions: [], userAgent: "test", bodyAllowanceBytes: 1 << 20, seed: number,
-                lastID: number << 40))
-    }
-
     @Test func whatStaysTheSameIsNotTold() throws {
-        let rig = Rig([try unit("a", number: 1), try unit("b", number: 2)])
+        let rig = Rig([try Rig.unit("a", number: 1), try Rig.unit("b", number: 2)])
         rig.live()
         #expect(rig.coordinator.units.allSatisfy { $0.reachability.state == .reachable })
         #expect(rig.changes.first { $0.kind == .state }?.cause == "start")
@@ -105,7 +22,7 @@ struct ReloadTests {
         rig.reload(rig.coordinator.units)
         #expect(rig.changes.isEmpty && rig.lines.isEmpty, "nothing changed")
 
-        rig.reload([try unit("a", batch: 100, number: 3), rig.coordinator.units[1]])
+        rig.reload([try Rig.unit("a", batch: 100, number: 3), rig.coordinator.units[1]])
         #expect(rig.coordinator.units.allSatisfy { $0.reachability.state == .reachable })
         #expect(rig.coordinator.connectionType == .cellular)
         #expect(!rig.changes.contains { $0.kind == .network || $0.destination == "b" }, "\(rig.changes)")
@@ -115,7 +32,7 @@ struct ReloadTests {
     }
 
     @Test func whatWaitsForConsentIsToldWhenItComesAndWhenItIsGone() throws {
-        let rig = Rig([try unit("a", number: 1)])
+        let rig = Rig([try Rig.unit("a", number: 1)])
         rig.live()
         rig.tell(.consent(.asked(.hold, of: "ads")))
         rig.tell(.consent(.answered(.hold, of: "ads", isDurable: true)))
@@ -133,7 +50,7 @@ struct ReloadTests {
 
     @Test func eachGateIsTold() throws {
         let bulkByWiFi = NetworkPolicy(own: [.bulk: [.wifi]])
-        let rig = Rig([try unit("a", policy: bulkByWiFi, number: 1)])
+        let rig = Rig([try Rig.unit("a", policy: bulkByWiFi, number: 1)])
         rig.live()
         rig.hasPath = false
         rig.tell(.networkChanged(by: "kernel"))
@@ -149,7 +66,7 @@ struct ReloadTests {
         #expect(told.map(\.from) == ["open"] + told.dropLast().map(\.to))
         #expect(told.first?.detail == "bulk waits for wifi; the network is ethernet")
         rig.hasPath = true
-        rig.reload([try unit("a", number: 2)])
+        rig.reload([try Rig.unit("a", number: 2)])
         #expect(rig.changes.last { $0.kind == .gate }?.to == "open", "the unit is another")
     }
 }

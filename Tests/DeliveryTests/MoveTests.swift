@@ -140,7 +140,7 @@ struct MoveTests {
                 .first)
         scene.tell(.replaced)
         #expect(scene.destination.isIdle)
-        scene.tell(.buried(id: burial, .kept))
+        scene.tell(.buried(id: burial, .kept(EventID(epoch: 1, sequence: 1))))
         scene.becomeReachable()
         scene.tell(.attempt)
         scene.pass(.seconds(100))

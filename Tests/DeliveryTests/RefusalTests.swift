@@ -80,7 +80,7 @@ struct RefusalTests {
         scene.answer(400)
         let refusal = EventRefusal(status: 400, attempts: 2, detail: Array("said 400".utf8))
         #expect(scene.letters == [Scene.Letter(log: .normal, sequence: 1, refusal: refusal)])
-        #expect(scene.notices.contains(.buried(status: 400)))
+        #expect(scene.notices.contains(.buried(EventID(epoch: 1, sequence: 1), refusal)))
     }
 
     @Test func whatWaitedForARefusalIsMarked() throws {
@@ -100,7 +100,7 @@ struct RefusalTests {
         scene.tell(.resume)
         answer(&scene) { _ in 400 }
         #expect(scene.settled[.normal] == 0 && scene.destination.status.reason == .refusing)
-        scene.burialOutcome = .kept
+        scene.burialOutcome = .kept(EventID(epoch: 1, sequence: 1))
         scene.tell(.flush)
         answer(&scene) { $0.sequences == [1] ? 400 : 200 }
         expectAll(2, but: [1], in: scene)

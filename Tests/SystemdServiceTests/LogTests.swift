@@ -21,8 +21,9 @@ struct RepeatFilterTests {
         #expect(filter.nextDue == second(60))
         #expect(filter.due(at: second(59)).isEmpty)
         let due = filter.due(at: second(60))
-        #expect(due.map(\.message) == [lost("a", "3").message + " (2 times since the last such line)"])
-        #expect(due.first?.fields[.repeated] == "2")
+        let remark = " (2 times since the last such line, the last 40 s ago)"
+        #expect(due.map(\.message) == [lost("a", "3").message + remark])
+        #expect(due.first?.fields[.repeated] == "2" && due.first?.fields[.heldBack] == "40")
         #expect(filter.nextDue == nil)
     }
 
@@ -46,26 +47,104 @@ struct RepeatFilterTests {
         #expect(filter.handle(released, at: second(30)) == nil)
         #expect(filter.handle(held("3"), at: second(40)) == nil)
         #expect(filter.due(at: second(59)).isEmpty)
-        #expect(filter.due(at: second(60)) == [held("3").standing(for: 3)])
-        #expect(filter.due(at: second(71)).map(\.message) == [Notice.destinationReleased("b", events: 0).message])
-        #expect(filter.rest().isEmpty)
+        #expect(filter.due(at: second(60)) == [held("3").standing(for: 2, after: .seconds(20))])
+        #expect(
+            filter.due(at: second(71)).map(\.message)
+                == [Notice.destinationReleased("b", events: 0).message + " (50 s ago)"])
+        #expect(filter.rest(at: second(71)).isEmpty)
     }
 
-    @Test func whatIsWrittenAtOnceStandsForWhatItOutdates() {
+    /// Three outages in 25 seconds: each line counts those that say the same, and nothing else.
+    @Test func aLineCountsOnlyItsOwnKind() {
         var filter = RepeatFilter()
+        func back() -> Notice { .destinationChanged("a", from: "unreachable", to: "reachable", reason: "none") }
+        for start in [Int64(0), 10, 20] {
+            #expect((filter.handle(lost("a"), at: second(start)) != nil) == (start == 0))
+            #expect((filter.handle(back(), at: second(start + 5)) != nil) == (start == 0))
+        }
+        let due = filter.due(at: second(60))
+        #expect(due.map(\.message) == [back().message + " (2 times since the last such line, the last 35 s ago)"])
+        #expect(filter.handle(lost("a"), at: second(90)) == nil)
+        let later = filter.due(at: second(180))
+        #expect(later.map(\.message) == [lost("a").message + " (3 times since the last such line, the last 90 s ago)"])
         let cured = Notice.storageCured(after: .seconds(1))
-        let failed = Notice.storageFailed(.io, file: "f")
-        _ = filter.handle(failed, at: second(0))
-        #expect(filter.handle(failed, at: second(1)) == nil)
-        #expect(filter.handle(cured, at: second(2)) == cured.standing(for: 2))
-        #expect(filter.rest().isEmpty)
+        for moment in [Int64(200), 201] { _ = filter.handle(.storageFailed(.io, file: "f"), at: second(moment)) }
+        #expect(filter.handle(cured, at: second(202)) == cured)
+        #expect(filter.rest(at: second(203)).isEmpty)
+    }
+
+    /// Whatever comes in whatever order, a count is that of the lines like it since the last that was written.
+    @Test func eachCountIsTrue() {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<200 {
+            var filter = RepeatFilter()
+            var unwritten: [[String]: Int] = [:]
+            var moment = Int64(0)
+            func write(_ notice: Notice) {
+                let key = notice.repeatKey ?? []
+                if let claim = notice.fields[.repeated] {
+                    #expect(claim == String(unwritten[key] ?? 0), "\(notice.message)")
+                }
+                unwritten[key] = 0
+            }
+            for _ in 0..<200 {
+                moment += Int64.random(in: 0...20, using: &random)
+                for notice in filter.due(at: second(moment)) { write(notice) }
+                let states = ["reachable", "unreachable", "no-path", "verifying", "portal"]
+                let state = states.randomElement(using: &random) ?? ""
+                let notice = Notice.destinationChanged(
+                    Bool.random(using: &random) ? "a" : "b", from: "x", to: state, reason: "y")
+                unwritten[notice.repeatKey ?? [], default: 0] += 1
+                if let now = filter.handle(notice, at: second(moment)) { write(now) }
+            }
+            for notice in filter.rest(at: second(moment)) { write(notice) }
+        }
+    }
+
+    /// What is held back of a destination is not told once it is forgotten, renamed, or taken out.
+    @Test func whatIsGoneIsNotTold() {
+        let gone = Notice.destinationRemoved("old", events: 11)
+        let ends: [Notice] = [.destinationForgotten("old", events: 11), .destinationRenamed("old", to: "new")]
+        for end in ends {
+            var filter = RepeatFilter()
+            let other = Notice.destinationRemoved("other", events: 1)
+            for notice in [gone, other] { #expect(filter.handle(notice, at: second(0)) == notice) }
+            for notice in [gone, other] { #expect(filter.handle(notice, at: second(10)) == nil) }
+            #expect(filter.handle(end, at: second(20)) == end)
+            #expect(filter.due(at: second(60)) == [other.standing(for: 1, after: .seconds(50))])
+            #expect(filter.rest(at: second(61)).isEmpty)
+        }
+        var filter = RepeatFilter()
+        for moment in [Int64(0), 1] {
+            _ = filter.handle(lost("old"), at: second(moment))
+            _ = filter.handle(lost("main"), at: second(moment))
+        }
+        filter.overtake([.way, .acceptance], where: [.destination: "old"])
+        #expect(filter.rest(at: second(1)) == [lost("main")])
+    }
+
+    /// A file's newest fault is the one that counts; a reload that finds no fault leaves none to be told.
+    @Test func whatAReloadMendsIsNotTold() {
+        func fault(_ detail: String) -> Notice { .fileUnreadable("/ca.pem", setting: "CACertificate", detail: detail) }
+        let problem = Notice.configurationProblem(isError: false, at: "f:3:1", "unknown key")
+        var filter = RepeatFilter()
+        for moment in [Int64(0), 1] {
+            for notice in [fault("ENOENT"), problem] { _ = filter.handle(notice, at: second(moment)) }
+        }
+        #expect(filter.handle(fault("EACCES"), at: second(2)) == fault("EACCES"))
+        #expect(filter.handle(fault("EACCES"), at: second(3)) == nil)
+        var mended = filter
+        #expect(Set(filter.rest(at: second(4)).compactMap { $0.fields[.detail] }) == ["EACCES", "unknown key"])
+        mended.overtake([.configuration], where: [:])
+        mended.overtake([.file], where: [.file: "/ca.pem", .setting: "CACertificate"])
+        #expect(mended.rest(at: second(4)).isEmpty)
     }
 
     @Test func theLastIsKeptAtTheEnd() {
         var filter = RepeatFilter()
         _ = filter.handle(lost("a", "1"), at: second(0))
         _ = filter.handle(lost("a", "2"), at: second(1))
-        #expect(filter.rest() == [lost("a", "2")])
+        #expect(filter.rest(at: second(1)) == [lost("a", "2")])
     }
 
     @Test func problemsAtOtherPlacesAreNoRepeats() {
@@ -87,10 +166,8 @@ struct RepeatFilterTests {
             let notice = Notice.destinationChanged("a", from: "x", to: states[Int(moment % 3)], reason: "timeout")
             if let now = filter.handle(notice, at: second(moment)) { written.append(now) }
         }
-        written += filter.rest()
+        written += filter.rest(at: second(3_600))
         #expect((15...60).contains(written.count), "\(written.count)")
-        let counts = written.map { $0.fields[.repeated].flatMap { Int($0) } ?? 1 }
-        #expect(counts.reduce(0, +) == 3_600)
     }
 
     /// Each try is made in another file.
@@ -131,6 +208,16 @@ struct LogThreadTests {
         let lines = written.with { $0 }
         #expect(lines.count == 3 && lines[1].hasSuffix("(2 times since the last such line)"))
         #expect(lines.last == "Stopped; on disk: 7 events")
+    }
+
+    @Test func whatIsOvertakenIsNotWritten() throws {
+        let written = Lock([String]())
+        let log = try LogThread { notice in written.with { $0.append(notice.message) } }
+        let fault = Notice.fileUnreadable("/token", setting: "TokenFile", detail: "ENOENT")
+        for notice in [fault, fault] { log.log(notice) }
+        log.overtake([.file])
+        #expect(log.flushAndStop(atMost: .seconds(30)))
+        #expect(written.with { $0 } == [fault.message])
     }
 
     /// A journal that does not read: nobody waits, what does not fit is counted, the end has its limit.

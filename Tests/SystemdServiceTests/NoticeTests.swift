@@ -42,6 +42,15 @@ struct NoticeTests {
         #expect(long.fields[.detail]?.hasSuffix("\u{e9}...") == true)
     }
 
+    @Test func aRefusalSaysWhichEventAndWhatTheAnswerWas() {
+        let refused = Notice.eventRefused("main", event: "000a-1", status: 422, answer: "no field \"at\"\r\n")
+        #expect(
+            refused.message
+                == "Destination main refused event 000a-1 for good: status 422, no field \"at\"\\x0d\\x0a")
+        let short = Notice.eventRefused("main", event: "000a-1", status: 422, answer: "")
+        #expect(short.message == "Destination main refused event 000a-1 for good: status 422")
+    }
+
     @Test func statesChooseTheirKind() {
         func kind(_ state: String) -> NoticeKind {
             Notice.destinationChanged("main", from: "verifying", to: state, reason: "none").kind
@@ -112,7 +121,8 @@ struct NoticeTests {
         .destinationChanged("main", from: "verifying", to: "portal", reason: "portal"),
         .destinationHeld("main", reason: "not-found"), .destinationReleased("main", events: 7),
         .destinationThrottled("main", status: 503, retryIn: .seconds(5)), .destinationRemoved("main", events: 9),
-        .eventRefused("main", status: 400), .destinationPaused("main", for: .seconds(60)),
+        .eventRefused("main", event: "000a-1", status: 400, answer: "no"),
+        .destinationPaused("main", for: .seconds(60)), .destinationPauseEnded("main"),
         .destinationResumed("main"), .destinationForgotten("old", events: 3), .destinationRenamed("old", to: "new"),
         .lettersRetried(2), .lettersDropped(1),
         .flushFinished("main", events: 1_000, took: .milliseconds(1_250)),

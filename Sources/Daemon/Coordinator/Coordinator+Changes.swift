@@ -1,6 +1,8 @@
+internal import Bytes
 internal import Control
 internal import Delivery
 internal import Gates
+internal import Queue
 internal import Reachability
 internal import Time
 
@@ -26,7 +28,8 @@ extension Coordinator {
         effects.append(.change(change))
     }
 
-    mutating func tellOfGate(_ index: Int) {
+    /// `cause` is why, where that is not what the event in hand says.
+    mutating func tellOfGate(_ index: Int, by cause: String? = nil) {
         let gates = units[index].closedGates
         guard gates != units[index].toldGates else { return }
         var change = Change(.gate)
@@ -34,7 +37,7 @@ extension Coordinator {
         change.from = units[index].toldGates
         change.to = gates
         change.detail = units[index].delivery.policyDetail
-        change.cause = occasion ?? units[index].cause
+        change.cause = cause ?? occasion ?? units[index].cause
         units[index].toldGates = gates
         effects.append(.change(change))
     }
@@ -61,9 +64,9 @@ extension Coordinator {
             change.to = "held"
             change.reason = reason.rawValue
             change.detail = detail.isEmpty ? nil : detail
-        case .buried(let status):
+        case .buried(let event, let refusal):
             change.to = "dead"
-            change.detail = "one event was refused with \(status)"
+            change.detail = "event \(event.text.text) was refused with \(refusal.status)"
         case .throttled(let status, let until):
             change.to = "throttled"
             change.detail = "status \(status), for \((until - now).milliseconds) ms"
@@ -77,16 +80,31 @@ extension Coordinator {
 }
 
 extension CoordinatorEvent {
-    /// What it is called where it is why something changes; nil where that was known before.
+    /// What it is called where it is why something changes; nil where that was known before it, or is up to the timer.
     var occasion: String? {
         switch self {
-        case .answered: "answer"
+        case .answered, .buried(_, _, .kept), .buried(_, _, .gone), .buried(_, _, .full): "answer"
         case .resolved: "lookup"
         case .resumed: "resume"
-        case .flush, .pause, .resume, .probeAnswered, .consent: "operator"
+        case .flush, .pause, .resume, .probeAnswered, .consent, .lettersChanged: "operator"
         case .reloaded: "reload"
-        case .cursors: "storage"
-        default: nil
+        case .cursors, .chunk, .readFailed, .letter, .late, .buried(_, _, .failed): "storage"
+        case .committed: "event"
+        case .token: "file"
+        case .moved(let moves): moves.first?.kind.occasion
+        case .networkChanged, .path, .defaultRoute, .timer, .stop: nil
+        }
+    }
+}
+
+extension Disposition.Kind {
+    /// Why a cursor moves by itself over events of which that became.
+    fileprivate var occasion: String {
+        switch self {
+        case .expired: "timer"
+        case .evicted: "event"
+        case .purged: "operator"
+        case .delivered, .dead, .quarantined: "storage"
         }
     }
 }

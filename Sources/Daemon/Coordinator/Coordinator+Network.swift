@@ -53,6 +53,7 @@ extension Coordinator {
 
     /// Gives all destinations other settings for watching the way; what is in flight stays so.
     package mutating func use(reachability settings: ReachabilitySettings, at now: Instant) -> [CoordinatorEffect] {
+        occasion = "reload"
         for index in units.indices {
             steer(index, at: now) { machine in machine.use(settings: settings, at: now) }
         }
@@ -90,9 +91,19 @@ extension Coordinator {
     }
 
     mutating func feed(_ index: Int, delivery event: DeliveryEvent, at now: Instant) {
-        for effect in units[index].delivery.handle(event, at: now) {
-            carryOut(effect, index, at: now)
+        // A pause ends with the first event after its time, whatever that is.
+        let mayEndPause =
+            switch event {
+            case .resume: false
+            case .pause: true
+            default: units[index].delivery.status.isPaused
+            }
+        let effects = units[index].delivery.handle(event, at: now)
+        if mayEndPause, !units[index].delivery.status.isPaused {
+            tellOfGate(index, by: "timer")
+            self.effects += [.notice(.destinationPauseEnded(units[index].name)), .statusChanged]
         }
+        for effect in effects { carryOut(effect, index, at: now) }
     }
 
     private mutating func carryOut(_ effect: DeliveryEffect, _ index: Int, at now: Instant) {
@@ -148,7 +159,10 @@ extension Coordinator {
                     .destinationHeld(
                         name, reason: reason.rawValue,
                         detail: text.filter { !$0.isEmpty }.joined(separator: ", "))))
-        case .buried(let status): effects.append(.notice(.eventRefused(name, status: status)))
+        case .buried(let event, let refusal):
+            let refused = Notice.eventRefused(
+                name, event: event.text.text, status: refusal.status, answer: Array(refusal.detail.prefix(2_048)).text)
+            effects.append(.notice(refused))
         case .throttled(let status, let until):
             effects.append(.notice(.destinationThrottled(name, status: status, retryIn: until - now)))
         case .released: effects.append(.notice(.destinationReleased(name, events: 0)))

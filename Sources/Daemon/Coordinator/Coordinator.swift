@@ -117,10 +117,14 @@ package struct Coordinator {
 
     /// Puts another set of destinations in place; those kept go on as they are.
     package mutating func replaceUnits(_ replacement: [DestinationUnit], at now: Instant) -> [CoordinatorEffect] {
+        occasion = "reload"
         let former = units
         units = replacement
         for index in units.indices where units[index].reachability.state == .unknown {
-            units[index].takeOver(from: former.first { [name = units[index].name] in $0.name == name })
+            let before = former.first { [name = units[index].name] in $0.name == name }
+            units[index].takeOver(from: before)
+            guard let before, before.delivery.status.isPaused else { continue }
+            feed(index, delivery: .pause(until: before.delivery.pausedUntil), at: now)
         }
         feedAll(.withheld(withheld), at: now)
         updateContext(at: now)
@@ -135,6 +139,7 @@ package struct Coordinator {
 
     /// Ends delivery to a destination whose unit another is to replace; its events stay queued.
     package mutating func retire(_ index: Int, at now: Instant) -> [CoordinatorEffect] {
+        occasion = "reload"
         feed(index, delivery: .replaced, at: now)
         return takeEffects()
     }
@@ -157,8 +162,11 @@ package struct Coordinator {
         }
         for index in units.indices {
             if let due = units[index].reachability.deadline, due <= now {
+                // What made it look for a way is why.
+                occasion = nil
                 feed(index, .timer, at: now)
             } else if let due = units[index].delivery.deadline, due <= now {
+                occasion = "timer"
                 feed(index, delivery: .timer, at: now)
             }
         }

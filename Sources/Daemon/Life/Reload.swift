@@ -35,6 +35,7 @@ extension LoopThread {
 
     func took(_ loaded: LoadedSettings) {
         guard !isStopping else { return }
+        log.overtake([.configuration])
         for problem in loaded.problems {
             log.log(
                 .configurationProblem(
@@ -43,6 +44,7 @@ extension LoopThread {
         guard loaded.configuration != nil else {
             return refuseReload(loaded.errors.map { "\($0)" })
         }
+        log.overtake([.file])
         for notice in loaded.fileNotices { log.log(notice) }
         upcoming = loaded
         let kept = unitsKept(by: loaded).map(\.name)
@@ -65,15 +67,17 @@ extension LoopThread {
             loaded, newSnapshot, keeping: unitsKept(by: loaded), madeBefore: unitsMade, at: loop.now)
         unitsMade = maker.made
         settings = loaded
+        for unit in coordinator.units where !maker.units.contains(where: { $0.name == unit.name }) {
+            log.overtake([.way, .acceptance], where: [.destination: unit.name])
+        }
         applyCredentials()
-        let paused = coordinator.units.filter { $0.delivery.status.isPaused }
         perform(coordinator.replaceUnits(maker.units, at: loop.now))
-        for unit in paused { tell(.pause(destination: unit.name, until: unit.delivery.pausedUntil)) }
         perform(coordinator.use(reachability: ReachabilitySettings(loaded), at: loop.now))
         perform(coordinator.use(consent: ConsentSettings(loaded), at: loop.now))
         network.rules = LinkTypeRule.rules(of: loaded)
         tell(.networkChanged(by: "reload"))
         tell(.reloaded)
+        log.overtake([.removal])
         tellOfRemoved()
         let told = changes.map { "\($0)" } + files
         log.log(.reloaded(changes: told))

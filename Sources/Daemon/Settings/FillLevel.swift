@@ -19,4 +19,10 @@ struct FillLevel {
         if percent < passed - 5 { passed = reached }
         return nil
     }
+
+    /// Leaves out the level of `limit` of `maximum` bytes: that no more fits below it was told.
+    mutating func refused(at limit: UInt64, of maximum: UInt64) {
+        guard maximum > 0 else { return }
+        passed = max(passed, Int((limit * 100 + maximum / 2) / maximum))
+    }
 }

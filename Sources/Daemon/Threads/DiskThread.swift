@@ -22,6 +22,7 @@ final class DiskThread {
     var snapshotIsDue = false
     /// What the newest snapshot says of the storage.
     private var shownStorage = QueueSnapshot.Storage.good
+    private var shownBytes: UInt64?
     /// True where a slice of housekeeping was done since the last commit, or before it.
     private var didSlice = false
     /// Until when the next commit goes before a slice.
@@ -130,6 +131,10 @@ final class DiskThread {
         let wall = AgeClock.wall ?? WallTime(milliseconds: RecordLayout.noWallTime)
         let outcomes = queue.commit(&batches, at: wall, age: age)
         tellMoves()
+        // How full it is, is told before what follows from that.
+        if shownBytes != queue.bytesOnDisk, outcomes.contains(where: { $0.isRefusalForRoom }) {
+            sendSnapshot(at: Clock.now)
+        }
         replies.post(.committed(ordinal: ordinal, outcomes, BatchHandover(batches)))
         snapshotIsDue = true
     }
@@ -215,6 +220,13 @@ final class DiskThread {
         lastSnapshot = now
         let snapshot = queue.snapshot
         shownStorage = snapshot.storage
+        shownBytes = snapshot.bytes
         replies.post(.snapshot(snapshot))
+    }
+}
+
+extension CommitOutcome {
+    fileprivate var isRefusalForRoom: Bool {
+        if case .refused(let error) = self { error.isLackOfRoom } else { false }
     }
 }

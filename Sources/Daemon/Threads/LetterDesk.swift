@@ -15,7 +15,7 @@ package struct LetterDesk {
         _ sequence: UInt64, of log: LogName, for destination: String, _ refusal: EventRefusal, at wall: WallTime
     ) -> BurialOutcome {
         do throws(QueueError) {
-            return try queue.bury(sequence, of: log, for: destination, refusal, at: wall) ? .kept : .gone
+            return try queue.bury(sequence, of: log, for: destination, refusal, at: wall).map { .kept($0) } ?? .gone
         } catch {
             return BurialOutcome(error)
         }

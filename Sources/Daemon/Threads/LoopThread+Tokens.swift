@@ -13,7 +13,7 @@ struct FreshToken: Sendable {
 /// Tokens that are read anew, each on a thread of its own, for a mount may hang.
 extension LoopThread {
     func readToken(_ destination: String) {
-        guard let section = settings.configuration?.destinations.first(where: { $0.name == destination }),
+        guard let section = section(of: destination),
             tokensUnderWay.insert(destination).inserted
         else { return }
         let replies = tokens
@@ -33,7 +33,16 @@ extension LoopThread {
 
     func took(_ fresh: FreshToken) {
         tokensUnderWay.remove(fresh.destination)
+        // What a reload has taken out while the file was read needs none.
+        guard let section = section(of: fresh.destination) else { return }
+        if fresh.token != nil, let place = FileReader.place(ofTokenOf: section) {
+            log.overtake([.file], where: [.file: place.path, .setting: place.setting])
+        }
         for notice in fresh.notices { log.log(notice) }
         tell(.token(destination: fresh.destination, fresh.token, fault: fresh.notices.last?.message))
+    }
+
+    private func section(of destination: String) -> DestinationSection? {
+        settings.configuration?.destinations.first { $0.name == destination }
     }
 }

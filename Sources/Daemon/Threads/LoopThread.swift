@@ -211,6 +211,7 @@ final class LoopThread {
         switch reply {
         case .opened, .openFailed: preconditionFailure("the queue is opened once, before the loop turns")
         case .committed(let ordinal, let outcomes, let batches):
+            for case .refused(.full(_, _, let limit)) in outcomes { fillLevel.refused(at: limit, of: snapshot.limit) }
             tell(.committed(ordinal: ordinal, outcomes, batches))
         case .chunk(let destination, let id, let chunk):
             tell(.chunk(destination: destination, read: id, chunk))

@@ -41,7 +41,7 @@ package enum DeliveryNotice: Sendable, Equatable {
     /// It answered so that a person is needed; everything is kept and tried again slowly.
     case held(StateReason, status: Int?, detail: String, location: String?)
     /// It will never take an event, which is kept as a dead letter.
-    case buried(status: Int)
+    case buried(EventID, EventRefusal)
     /// It asked for time.
     case throttled(status: Int, until: Instant)
     /// It takes events again after a hold or a throttling.

@@ -72,8 +72,8 @@ package enum LetterFound: Sendable {
 
 /// Whether an event that was refused is set apart.
 package enum BurialOutcome: Sendable {
-    /// It is a dead letter, durably.
-    case kept
+    /// It is a dead letter, durably; its id.
+    case kept(EventID)
     /// It is not in the log any more.
     case gone
     /// There is no room for more letters.

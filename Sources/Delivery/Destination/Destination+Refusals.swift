@@ -65,16 +65,16 @@ extension Destination {
         case .gone: dissolve(place)
         case .full(let detail), .failed(let detail):
             status.lastError = DestinationStatus.LastError(
-                status: burial.status, detail: "an event is refused and cannot be set apart: \(detail)",
+                status: burial.refusal.status, detail: "an event is refused and cannot be set apart: \(detail)",
                 location: nil, at: now)
             if case .full = outcome {
                 hold(.refusing, at: now, &effects)
             } else {
                 hold(.storage, at: now, &effects)
             }
-        case .kept:
+        case .kept(let event):
             settleAsDead(place, at: now, &effects)
-            effects.append(.notice(.buried(status: burial.status)))
+            effects.append(.notice(.buried(event, burial.refusal)))
             guard let taken else { return }
             places[place].batch = taken
             settle(place, at: now, &effects)
@@ -144,7 +144,7 @@ extension Destination {
     ) {
         guard let sequence = batch.only else { preconditionFailure("more than one event to bury") }
         let id = newID()
-        places[place].burial = (id, refusal.status, isOfAside)
+        places[place].burial = (id, refusal, isOfAside)
         effects.append(.bury(id: id, batch.log, sequence: sequence, refusal))
     }
 }

@@ -13,7 +13,7 @@ struct Place: Sendable {
     /// A batch of one event that was refused, while the event behind it tells whether all are.
     var aside: (batch: Batch, refusal: EventRefusal)?
     /// The burial in hand of the one event of `batch`, or of `aside`.
-    var burial: (id: UInt64, status: Int, isOfAside: Bool)?
+    var burial: (id: UInt64, refusal: EventRefusal, isOfAside: Bool)?
 
     /// True where nothing is in hand.
     var isFree: Bool { request == nil && burial == nil }

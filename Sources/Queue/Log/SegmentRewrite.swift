@@ -18,6 +18,8 @@ struct SegmentRewrite {
     private(set) var patches: [Patch] = []
     /// The events that are holes then, those that were before among them.
     private(set) var holes: Set<EventID> = []
+    /// Those of them that were none before.
+    private(set) var newHoles: Set<EventID> = []
 
     private let window: SegmentWindow
     private let segment: UInt64
@@ -109,8 +111,7 @@ struct SegmentRewrite {
                 let mask = table?.loadLittleEndian(at: place, as: UInt32.self) ?? 0
                 table?.storeLittleEndian(mask | RecordLayout.hole, at: place)
             }
-            holes.insert(EventID(epoch: header.epoch, sequence: sequence))
-            made += 1
+            note(hole: EventID(epoch: header.epoch, sequence: sequence))
         }
         guard made > before, let table else { return }
         let tableStart = found.offset + header.tableOffset
@@ -141,11 +142,16 @@ struct SegmentRewrite {
                         segment: segment, number: search.numbers.lowerBound, epoch: search.epoch))
                 let size = RecordLayout.size(ofEvent: length)
                 patches.append(Patch(range: search.offset - size..<search.offset, bytes: record))
-                holes.insert(id)
-                made += 1
+                note(hole: id)
             case .damaged: continue
             }
         }
+    }
+
+    private mutating func note(hole id: EventID) {
+        holes.insert(id)
+        newHoles.insert(id)
+        made += 1
     }
 
     private static func place(of sequence: UInt64, in header: BatchHeader) -> Int {

@@ -3,14 +3,20 @@ internal import Time
 
 /// The thread that writes the log; any thread may hand it notices, and none ever waits for the journal.
 package final class LogThread: Sendable {
+    private enum Word {
+        case notice(Notice)
+        /// What is held back of these subjects, with these fields, is not to be written any more.
+        case overtaken(Set<NoticeKind.Subject>, [NoticeField: String])
+    }
+
     private struct State {
-        var waiting: [Notice] = []
+        var waiting: [Word] = []
         var dropped = 0
         var isStopping = false
         var hasEnded = false
     }
 
-    /// The most notices that wait to be written; more are dropped, and counted.
+    /// The most that waits for the thread; more is dropped, and notices are counted.
     package static let capacity = 1_024
 
     private let state: Lock<State>
@@ -32,7 +38,22 @@ package final class LogThread: Sendable {
     package func log(_ notice: Notice) {
         state.with { state in
             guard !state.isStopping else { return }
-            if state.waiting.count < Self.capacity { state.waiting.append(notice) } else { state.dropped += 1 }
+            if state.waiting.count < Self.capacity {
+                state.waiting.append(.notice(notice))
+            } else {
+                state.dropped += 1
+            }
+        }
+        state.wake()
+    }
+
+    /// Lets go of held-back repeats on some subjects, where they have these fields: they may be so no more.
+    ///
+    /// What is so is logged after it.
+    package func overtake(_ subjects: Set<NoticeKind.Subject>, where fields: [NoticeField: String] = [:]) {
+        state.with { state in
+            guard !state.isStopping, state.waiting.count < Self.capacity else { return }
+            state.waiting.append(.overtaken(subjects, fields))
         }
         state.wake()
     }
@@ -52,13 +73,17 @@ package final class LogThread: Sendable {
             let (taken, dropped, stops) = next(state, filter.nextDue)
             isStopping = stops
             filter.due(at: Clock.now).forEach(write)
-            for notice in taken {
-                if notice.kind == .stopped { filter.rest().forEach(write) }
-                filter.handle(notice, at: Clock.now).map(write)
+            for word in taken {
+                switch word {
+                case .notice(let notice):
+                    if notice.kind == .stopped { filter.rest(at: Clock.now).forEach(write) }
+                    filter.handle(notice, at: Clock.now).map(write)
+                case .overtaken(let subjects, let fields): filter.overtake(subjects, where: fields)
+                }
             }
             if dropped > 0 { write(.linesDropped(dropped)) }
         }
-        filter.rest().forEach(write)
+        filter.rest(at: Clock.now).forEach(write)
         state.with { $0.hasEnded = true }
         state.wake()
     }
@@ -66,8 +91,8 @@ package final class LogThread: Sendable {
     /// What came, once something came, or `due` has.
     private static func next(
         _ state: Lock<State>, _ due: Instant?
-    ) -> (taken: [Notice], dropped: Int, stops: Bool) {
-        func take(_ state: inout State) -> (taken: [Notice], dropped: Int, stops: Bool) {
+    ) -> (taken: [Word], dropped: Int, stops: Bool) {
+        func take(_ state: inout State) -> (taken: [Word], dropped: Int, stops: Bool) {
             let result = (state.waiting, state.dropped, state.isStopping)
             state.waiting = []
             state.dropped = 0

@@ -3,16 +3,22 @@ internal import Time
 /// Holds back repeats of a notice.
 ///
 /// Of notices that agree in what distinguishes them, the first is written at once, and the last of the minute that
-/// follows when it is over, saying how many it stands for. While that goes on, the next spans are two and four minutes.
-/// What is held back is let go when something newer is told of the same state, which then stands for it too, so that
+/// follows when it is over, saying how many of them came since and how long ago it was so. While that goes on, the next
+/// spans are two and four minutes. What is held back is let go when something newer is known of the same state, so that
 /// the last word on a state is the newest.
 struct RepeatFilter {
     private struct Window {
         var end: Instant
         let span: Duration
-        var held: Notice?
+        var held: (notice: Notice, since: Instant)?
+        /// How many came since the last that was written, whether or not they were let go.
         var count = 0
         var hasRepeats = false
+
+        /// What is held back, as it is to be written.
+        func written(at now: Instant) -> Notice? {
+            held.map { $0.notice.standing(for: count, after: now - $0.since) }
+        }
     }
 
     static let span: Duration = .seconds(60)
@@ -24,31 +30,35 @@ struct RepeatFilter {
 
     /// Takes a notice; what is to be written now, for which `due(at:)` was asked before.
     mutating func handle(_ notice: Notice, at now: Instant) -> Notice? {
+        let end = notice.stateKey.flatMap { state in letGo { $0.stateKey == state } }
         guard let key = notice.repeatKey else { return notice }
-        let outdated = takeOutdated(by: notice)
-        if windows[key] != nil {
-            windows[key]?.held = notice
-            windows[key]?.count += 1 + outdated.count
-            windows[key]?.hasRepeats = true
-            if let window = windows[key], let end = outdated.end { windows[key]?.end = min(window.end, end) }
-            return nil
+        guard var window = windows[key] else {
+            if windows.count < Self.capacity { windows[key] = Window(end: now + Self.span, span: Self.span) }
+            return notice
         }
-        if windows.count < Self.capacity { windows[key] = Window(end: now + Self.span, span: Self.span) }
-        return outdated.count > 0 ? notice.standing(for: 1 + outdated.count) : notice
+        window.held = (notice, now)
+        window.count += 1
+        window.hasRepeats = true
+        // The newest word is not later than the one that it overtook would have been.
+        if let end { window.end = min(window.end, end) }
+        windows[key] = window
+        return nil
     }
 
-    /// Lets go of what was held back of the same state; how many that stood for, and when it would have been written.
-    private mutating func takeOutdated(by notice: Notice) -> (count: Int, end: Instant?) {
-        guard let state = notice.stateKey else { return (0, nil) }
-        var count = 0
+    /// Lets go of what is held back of some subjects, where it has these fields: it may be so no more.
+    mutating func overtake(_ subjects: Set<NoticeKind.Subject>, where fields: [NoticeField: String]) {
+        _ = letGo { $0.tells(of: subjects, where: fields) }
+    }
+
+    /// Lets go of what is held back and meant; when it would have been written.
+    private mutating func letGo(where isMeant: (Notice) -> Bool) -> Instant? {
         var end: Instant?
-        for (key, window) in windows where window.held?.stateKey == state {
-            count += window.count
-            end = window.end
+        for (key, window) in windows {
+            guard let held = window.held, isMeant(held.notice) else { continue }
+            end = min(end ?? window.end, window.end)
             windows[key]?.held = nil
-            windows[key]?.count = 0
         }
-        return (count, end)
+        return end
     }
 
     /// What was held back in the spans that are over, the oldest first; one with repeats begins a longer one.
@@ -58,20 +68,19 @@ struct RepeatFilter {
         for (key, window) in ended {
             windows[key] = nil
             guard window.hasRepeats else { continue }
-            if let held = window.held { written.append(window.count > 1 ? held.standing(for: window.count) : held) }
             let span = min(window.span * 2, Self.longestSpan)
-            windows[key] = Window(end: now + span, span: span)
+            var next = Window(end: now + span, span: span)
+            if let notice = window.written(at: now) { written.append(notice) } else { next.count = window.count }
+            windows[key] = next
         }
         return written
     }
 
     /// All that is held back, at the end.
-    mutating func rest() -> [Notice] {
+    mutating func rest(at now: Instant) -> [Notice] {
         let held = windows.values.sorted { $0.end < $1.end }
         windows.removeAll()
-        return held.compactMap { window in
-            window.held.map { window.count > 1 ? $0.standing(for: window.count) : $0 }
-        }
+        return held.compactMap { $0.written(at: now) }
     }
 
     /// When `due(at:)` has something to say; nil while nothing is held back.

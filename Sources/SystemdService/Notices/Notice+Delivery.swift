@@ -37,9 +37,12 @@ extension Notice {
             .destinationThrottled, [.destination: destination, .detail: String(status), .seconds: seconds(span)])
     }
 
-    /// An event is a dead letter, by an answer of that status.
-    package static func eventRefused(_ destination: String, status: Int) -> Notice {
-        Notice(.eventRefused, [.destination: destination, .detail: String(status)])
+    /// An event is a dead letter, by an answer of that status, which began with `answer`.
+    package static func eventRefused(
+        _ destination: String, event id: String, status: Int, answer: String
+    ) -> Notice {
+        Notice(
+            .eventRefused, [.destination: destination, .event: id, .status: String(status), .detail: answer])
     }
 
     package static func destinationRemoved(_ destination: String, events: UInt64) -> Notice {
@@ -51,6 +54,11 @@ extension Notice {
         Notice(
             .destinationPaused,
             [.destination: destination, .seconds: span.map(seconds), .detail: span?.spanText])
+    }
+
+    /// A pause of a destination is over with its time.
+    package static func destinationPauseEnded(_ destination: String) -> Notice {
+        Notice(.destinationPauseEnded, [.destination: destination])
     }
 
     package static func destinationResumed(_ destination: String) -> Notice {

@@ -16,14 +16,18 @@ package struct Notice: Sendable, Equatable {
     /// The sentence of it.
     package var message: String {
         let sentence = Self.fill(kind.entry.text, fields)
-        guard let repeated = fields[.repeated] else { return sentence }
-        return sentence + " (\(repeated) times since the last such line)"
+        let repeated = fields[.repeated].map { "\($0) times since the last such line" }
+        let age = fields[.heldBack].map { (repeated == nil ? "" : "the last ") + "\($0) s ago" }
+        let remarks = [repeated, age].compactMap { $0 }
+        return remarks.isEmpty ? sentence : "\(sentence) (\(remarks.joined(separator: ", ")))"
     }
 
-    /// This notice standing for `count` of its kind.
-    func standing(for count: Int) -> Notice {
+    /// This notice, held back for `span`, standing for `count` like it.
+    func standing(for count: Int, after span: Duration) -> Notice {
         var notice = self
-        notice.fields[.repeated] = String(count)
+        if count > 1 { notice.fields[.repeated] = String(count) }
+        let seconds = span.components.seconds
+        if seconds > 0 { notice.fields[.heldBack] = String(seconds) }
         return notice
     }
 
@@ -33,7 +37,15 @@ package struct Notice: Sendable, Equatable {
     }
 
     /// What notices have in common of which only the newest tells how things are; nil where each tells a fact.
-    var stateKey: [String]? { kind.subject.map { [$0.rawValue, fields[.destination] ?? ""] } }
+    var stateKey: [String]? {
+        kind.subject.map { [$0.rawValue] + $0.distinguishedBy.map { fields[$0] ?? "" } }
+    }
+
+    /// True where it tells of one of the subjects, and has these fields.
+    func tells(of subjects: Set<NoticeKind.Subject>, where values: [NoticeField: String]) -> Bool {
+        guard let subject = kind.subject, subjects.contains(subject) else { return false }
+        return values.allSatisfy { fields[$0.key] == $0.value }
+    }
 
     /// `template` with `@FIELD@` replaced, and without the square brackets in which a field is missing.
     static func fill(_ template: String, _ fields: [NoticeField: String]) -> String {

@@ -7,6 +7,10 @@ package enum NoticeField: String, Sendable, CaseIterable {
     case reason = "UPLINK_REASON"
     /// Free text; remote text is escaped and cut.
     case detail = "UPLINK_DETAIL"
+    /// An event's id.
+    case event = "UPLINK_EVENT"
+    /// The status of an answer.
+    case status = "UPLINK_STATUS"
     /// A number of events.
     case events = "UPLINK_EVENTS"
     /// A number of things that are not events.
@@ -34,6 +38,8 @@ package enum NoticeField: String, Sendable, CaseIterable {
     case previousConnectionType = "UPLINK_PREVIOUS_CONNECTION_TYPE"
     /// The name of a setting.
     case setting = "UPLINK_SETTING"
-    /// How many notices of the kind this one stands for.
+    /// How many notices this one stands for: itself, and those like it since the last that was written.
     case repeated = "UPLINK_REPEATED"
+    /// How long ago it was so, where that is a second or more; whole seconds.
+    case heldBack = "UPLINK_HELD_BACK"
 }

@@ -24,6 +24,7 @@ package enum NoticeKind: String, Sendable, CaseIterable {
     case eventRefused = "5a1c3b7f09de4c1e8b6f2d90a47e6c35"
     case destinationRemoved = "5d5ef89fe8d762f1ff97c4d84dead255"
     case destinationPaused = "0d7c41e5b8a24f6c9d1e63f2a5b80c47"
+    case destinationPauseEnded = "023c0964a5e0d97f03bf923f9e653d59"
     case destinationResumed = "93b2f6a817c04d5e8a6c1f70d4e92b58"
     case destinationForgotten = "c85e0a7d41f24b39967d2e1b8f03a6c4"
     case destinationRenamed = "2fa4c9b36e1d4870b5f8d07c61e3a942"
@@ -62,19 +63,43 @@ package enum NoticeKind: String, Sendable, CaseIterable {
 
 extension NoticeKind {
     /// What is in one state at a time, of which the kinds tell that have it in common.
-    enum Subject: String, Sendable {
+    package enum Subject: String, Sendable {
+        /// The way to a destination.
         case way
+        /// Whether a destination takes requests.
         case acceptance
+        /// What is kept for a destination that is not configured.
+        case removal
         case storage
         case clock
+        /// How full the queue is.
+        case fill
+        /// A place in the configuration.
+        case configuration
+        /// A file that the configuration names.
+        case file
+
+        /// What tells the things apart that have a state each.
+        var distinguishedBy: [NoticeField] {
+            switch self {
+            case .way, .acceptance, .removal: [.destination]
+            case .storage, .clock, .fill: []
+            case .configuration: [.place]
+            case .file: [.file, .setting]
+            }
+        }
     }
 
     var subject: Subject? {
         switch self {
         case .destinationReachable, .destinationUnreachable, .destinationVerifying, .destinationPortal: .way
         case .destinationHeld, .destinationReleased, .destinationThrottled: .acceptance
+        case .destinationRemoved, .destinationForgotten, .destinationRenamed: .removal
         case .storageFailed, .storageCured: .storage
         case .clockUnsynchronised, .clockSynchronised: .clock
+        case .queueFilling: .fill
+        case .configurationWarning, .configurationError: .configuration
+        case .fileUnreadable: .file
         default: nil
         }
     }

@@ -65,7 +65,7 @@ extension NoticeKind {
             action: "Nothing."
         ),
         .destinationUnreachable: NoticeEntry(
-            priority: .notice, distinguishedBy: [.destination],
+            priority: .notice, distinguishedBy: [.destination, .state],
             text: "Destination @UPLINK_DESTINATION@ is @UPLINK_STATE@: @UPLINK_REASON@[, @UPLINK_DETAIL@]",
             meaning: """
                 Events for it are kept on disk and sent when it answers again. Being offline is normal and fails \
@@ -123,14 +123,17 @@ extension NoticeKind {
         ),
         .eventRefused: NoticeEntry(
             priority: .warning, distinguishedBy: [.destination],
-            text: "Destination @UPLINK_DESTINATION@ refused an event for good: status @UPLINK_DETAIL@",
+            text: """
+                Destination @UPLINK_DESTINATION@ refused event @UPLINK_EVENT@ for good: status @UPLINK_STATUS@[, \
+                @UPLINK_DETAIL@]
+                """,
             meaning: """
-                It refused the event alone, with an answer that says the event is to blame. The event is kept as a \
-                dead letter; those behind it go on.
+                It refused the event alone, with an answer that says the event is to blame, and began as the message \
+                shows. The event is kept as a dead letter; those behind it go on. Of many, a line shows the newest.
                 """,
             action: """
-                `uplinkctl dead ls` and `uplinkctl dead show ID` say why. Then `uplinkctl dead retry ID` or `uplinkctl \
-                dead drop ID`.
+                `uplinkctl dead show @UPLINK_EVENT@` shows the event and the answer, `uplinkctl dead ls` all letters. \
+                Then `uplinkctl dead retry @UPLINK_EVENT@` or `uplinkctl dead drop @UPLINK_EVENT@`.
                 """
         ),
         .destinationRemoved: NoticeEntry(
@@ -154,6 +157,12 @@ extension NoticeKind {
             text: "Destination @UPLINK_DESTINATION@ is paused by an operator[ for @UPLINK_DETAIL@]",
             meaning: "Its events are kept. The pause ends by `resume`, with its time, or with the daemon.",
             action: "`uplinkctl resume @UPLINK_DESTINATION@` lets it go on."
+        ),
+        .destinationPauseEnded: NoticeEntry(
+            priority: .notice, distinguishedBy: nil,
+            text: "The pause of destination @UPLINK_DESTINATION@ is over",
+            meaning: "An operator had paused it for a while, which has passed. What waits is sent again.",
+            action: "Nothing."
         ),
         .destinationResumed: NoticeEntry(
             priority: .notice, distinguishedBy: nil,

@@ -47,7 +47,7 @@ struct Scene {
     /// How many events a chunk has at most, so that batches span chunks.
     var chunkEvents = 25
     /// What becomes of refused events.
-    var burialOutcome = BurialOutcome.kept
+    var burialOutcome = BurialOutcome.kept(EventID(epoch: 1, sequence: 1))
     var burials: [(id: UInt64, letter: Letter)] = []
     /// Dead letters, in the order in which they were kept.
     var letters: [Letter] = []

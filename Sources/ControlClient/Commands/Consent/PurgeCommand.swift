@@ -34,7 +34,11 @@ extension Command {
         let known = category == nil ? nil : categories(invocation, console)
         let status = console.ask(
             "POST", "/v1/purge", body: json.bytes, within: orderTimeLimit, for: invocation
-        ) { answer in "events purged: \(Quantity.count(answer["purged"]?.integer ?? 0))" }
+        ) { answer in
+            let count = answer["purged"]?.integer ?? 0
+            let remark = count == 0 ? "; no destination had anything of it, or not any more" : ""
+            return "events purged: \(Quantity.count(count))" + remark
+        }
         if status == .success, let known, !known.contains(wanted) {
             console.complain("no category of consent is known as '\(wanted)'" + hint(wanted, among: known))
         }
