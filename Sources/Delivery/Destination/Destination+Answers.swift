@@ -7,6 +7,7 @@ extension Destination {
     mutating func answered(
         _ request: UInt64, _ outcome: TransportOutcome, at now: Instant, _ effects: inout [DeliveryEffect]
     ) {
+        learnOfCertificate(outcome, at: now)
         if request == probe {
             probe = nil
             probeEnded(outcome, at: now, &effects)
@@ -18,6 +19,16 @@ extension Destination {
             }
         }
         if check == .riding(request) { endCheck(&effects) }
+    }
+
+    /// An answer shows that the certificate is trusted, unless it is a proxy's; another failure shows nothing.
+    private mutating func learnOfCertificate(_ outcome: TransportOutcome, at now: Instant) {
+        switch outcome {
+        case .answer(let answer): if answer.status != 407 { status.certificateRefusedSince = nil }
+        case .failed(let failure):
+            guard failure.isCertificateRefused else { return }
+            status.certificateRefusedSince = status.certificateRefusedSince ?? now
+        }
     }
 
     private mutating func probeEnded(
