@@ -137,10 +137,10 @@ extension Destination {
         _ answer: TransportAnswer, at now: Instant, _ effects: inout [DeliveryEffect]
     ) {
         record(answer, at: now)
-        let asked = RetryAfter.wait(in: answer.headers).map(RetryAfter.kept)
-        let until = now + (asked.map { random.duration(in: $0) } ?? backOff.next(&random))
+        let asked = RetryAfter.wait(in: answer.headers)
+        let until = now + (asked.map { random.duration(in: RetryAfter.kept($0)) } ?? backOff.next(&random))
         if wait?.cause != .throttled { effects.append(.notice(.throttled(status: answer.status, until: until))) }
-        begin(Wait(cause: .throttled, until: until), at: now, &effects)
+        begin(Wait(cause: .throttled, until: until, asked: asked), at: now, &effects)
     }
 
     mutating func hold(
