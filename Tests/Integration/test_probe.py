@@ -73,7 +73,7 @@ def mute(box):
 def reply(connection, status):
     with connection:
         head = b""
-        while not head.endswith(b"\r\n\r\n"):
+        while b"\r\n\r\n" not in head:
             received = connection.recv(65536)
             if not received:
                 return
