@@ -102,7 +102,7 @@ struct HTTPSessionTests {
     ])
     func whoPostsLinesThatAreNoneIsToldOfThem(_ input: String, isTold: Bool) {
         var client = HTTPClient(SessionRig())
-        let told = "the first line is neither a JSON object, one on each line, nor HTTP/1.1"
+        let told = "the first line is neither a JSON object, as each line of events is, nor HTTP/1.1"
         let answer = client.feed(input, hasEnded: true)
         #expect(answer.contains(" 400 ") && answer.contains(told) == isTold, "\(answer)")
     }

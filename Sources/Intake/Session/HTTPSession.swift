@@ -99,7 +99,7 @@ package struct HTTPSession {
         var line: [UInt8] = []
         line.append(contentsOf: input.extracting(start..<end))
         guard !line.holds(" HTTP/".utf8) else { return error }
-        return .malformed("the first line is neither a JSON object, one on each line, nor HTTP/1.1")
+        return .malformed("the first line is neither a JSON object, as each line of events is, nor HTTP/1.1")
     }
 
     private mutating func route(_ head: RequestHead, bodyHasBegun: Bool, _ turn: inout SessionTurn) {
