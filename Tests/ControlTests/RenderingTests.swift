@@ -155,6 +155,11 @@ struct RenderingTests {
             let text = try screen(report)
             #expect(text.contains("\n  Why      \(why)") && text.contains("\n  To do    \(cure)"), "\(token): \(text)")
         }
+        report.destinations[0].reasonDetail = "/t cannot be read"
+        let text = try screen(report)
+        #expect(text.contains("nothing is sent without (unauthorized): /t cannot be read\n"))
+        #expect(text.contains("\n  collector is held (unauthorized): /t cannot be read\n"))
+        report.destinations[0].reasonDetail = nil
         for reason in ["not-found", "redirect", "proxy"] {
             report.destinations[0].reason = reason
             #expect(try screen(report).contains(", then: uplinkctl reload\n"))

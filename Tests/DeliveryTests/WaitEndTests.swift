@@ -126,6 +126,11 @@ struct WaitEndTests {
         scene.destination.settings.tokenFault = "/t: No such file"
         scene.tell(.resume)
         #expect(scene.destination.status.isHeld && scene.destination.status.reason == .unauthorized)
+        scene.losePath()
+        scene.tell(.checkDue)
+        scene.fail(.timeout)
+        #expect(scene.destination.status.lastError?.detail == "no answer: timeout")
+        #expect(scene.destination.reasonDetail == "/t: No such file", "whatever comes after it")
     }
 
     /// Without checks no answer makes it wait as well.

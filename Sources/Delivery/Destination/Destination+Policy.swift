@@ -20,6 +20,7 @@ extension Destination {
         switch status.reason {
         case .policy: policyDetail
         case .consent: consentDetail
+        case .unauthorized: settings.tokenFault
         case .throttled: wait?.asked.map(Self.words(ofAsked:))
         case .none:
             if case .spread = stage, permission != .none { "the rest is spread after the outage" } else { nil }

@@ -18,7 +18,8 @@ enum Attention {
         }
         for one in status.destinations {
             if one.flags.contains("held") {
-                reasons.append("\(one.name) is held (\(one.reason))" + (one.lastError.map { ": \($0)" } ?? ""))
+                let detail = one.reasonDetail ?? one.lastError
+                reasons.append("\(one.name) is held (\(one.reason))" + (detail.map { ": \($0)" } ?? ""))
             }
             if one.state == "unreachable", let since = one.certificateRefusedSince {
                 let span = since.duration(to: now)
