@@ -99,7 +99,7 @@ static void keep(ccurl_seen *seen, X509_STORE_CTX *context) {
     }
 }
 
-static int trust(int error) {
+int ccurl_trust_of(long error) {
     switch (error) {
     case X509_V_OK: return CCURL_TRUST_GOOD;
     case X509_V_ERR_CERT_HAS_EXPIRED: return CCURL_TRUST_EXPIRED;
@@ -116,7 +116,7 @@ static int trust(int error) {
 static int verify(X509_STORE_CTX *context, void *seen) {
     keep(seen, context);
     int good = X509_verify_cert(context);
-    ((ccurl_seen *)seen)->trust = good > 0 ? CCURL_TRUST_GOOD : trust(X509_STORE_CTX_get_error(context));
+    ((ccurl_seen *)seen)->trust = good > 0 ? CCURL_TRUST_GOOD : ccurl_trust_of(X509_STORE_CTX_get_error(context));
     return good;
 }
 

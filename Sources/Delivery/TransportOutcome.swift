@@ -38,9 +38,12 @@ package struct TransportFailure: Sendable, Equatable {
     package let reason: StateReason
     /// A sentence for people, at most 2 KiB.
     package let detail: String
+    /// The certificate that was shown is not to be trusted, for what no wait will mend.
+    package let isCertificateRefused: Bool
 
-    package init(reason: StateReason, detail: String) {
+    package init(reason: StateReason, detail: String, isCertificateRefused: Bool = false) {
         self.reason = reason
         self.detail = detail
+        self.isCertificateRefused = isCertificateRefused
     }
 }

@@ -39,7 +39,7 @@ package struct ProblemDetails: Sendable {
         self.init(status: error.status, type: type.0, title: type.1, detail: error.detail)
     }
 
-    /// Its JSON text.
+    /// Its JSON text, with a line feed at its end.
     package var body: [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -49,7 +49,7 @@ package struct ProblemDetails: Sendable {
         writer.member("detail", detail)
         for number in numbers { writer.member(number.name, number.value) }
         writer.endObject()
-        return writer.bytes
+        return writer.bytes + [0x0A]
     }
 
     /// The answer, with further fields.

@@ -18,11 +18,12 @@ package struct Response: Sendable {
         self.body = body
     }
 
-    /// An answer whose body is JSON text.
+    /// An answer whose body is JSON text, with a line feed at its end: a terminal's prompt comes on a line of its own.
     package static func json(
         _ status: Int, _ body: [UInt8], fields: [(name: String, value: String)] = []
     ) -> Response {
-        Response(status: status, contentType: "application/json", fields: fields, body: body)
+        let lineFeed: [UInt8] = body.last == 0x0A ? [] : [0x0A]
+        return Response(status: status, contentType: "application/json", fields: fields, body: body + lineFeed)
     }
 
     /// Its bytes; `withoutBody` for an answer to HEAD.

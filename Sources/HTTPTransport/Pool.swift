@@ -196,7 +196,8 @@ final class Pool {
             code: code, proxyStatus: transfer.easy.number(CURLINFO_HTTP_CONNECTCODE),
             systemError: Int32(truncatingIfNeeded: transfer.easy.number(CURLINFO_OS_ERRNO)),
             text: transfer.easy.errorText,
-            certificate: code == CURLE_PEER_FAILED_VERIFICATION ? problem : nil)
+            certificate: code == CURLE_PEER_FAILED_VERIFICATION ? problem : nil,
+            verdict: transfer.easy.number(CURLINFO_SSL_VERIFYRESULT), isClockRight: Clock.isSynchronised)
         return end.outcome
     }
 

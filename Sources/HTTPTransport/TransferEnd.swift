@@ -14,6 +14,10 @@ struct TransferEnd {
     let text: String
     /// What is known of a certificate that was refused.
     let certificate: String?
+    /// OpenSSL's verdict on it, as X509_verify_cert(3) numbers them.
+    let verdict: Int
+    /// Whether this machine's clock is synchronised.
+    let isClockRight: Bool
 
     /// The same in the daemon's words; that a proxy wants to know us is an answer, for a person.
     var outcome: TransportOutcome {
@@ -27,7 +31,17 @@ struct TransferEnd {
     var failure: TransportFailure {
         var detail = text.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : text
         if let certificate { detail += " (\(certificate))" }
-        return TransportFailure(reason: reason, detail: detail)
+        return TransportFailure(reason: reason, detail: detail, isCertificateRefused: isCertificateRefused)
+    }
+
+    /// A wrong clock makes a certificate look expired, and one that is not valid yet will be.
+    private var isCertificateRefused: Bool {
+        guard code == CURLE_PEER_FAILED_VERIFICATION else { return false }
+        switch ccurl_trust_of(verdict) {
+        case CCURL_TRUST_NOT_YET: return false
+        case CCURL_TRUST_EXPIRED: return isClockRight
+        default: return true
+        }
     }
 
     private var reason: StateReason {

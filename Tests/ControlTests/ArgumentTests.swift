@@ -102,8 +102,22 @@ struct ArgumentTests {
             #expect(overview.contains("  \(command.synopsis)  "))
             let help = Help.text(of: command)
             #expect(help.hasPrefix("Usage: uplinkctl \(command.usage)\n"))
-            for option in command.options + CommandOption.common { #expect(help.contains("  \(option.usage)  ")) }
+            for option in command.allOptions { #expect(help.contains("  \(option.usage)  ")) }
             for line in (overview + help).split(separator: "\n") { #expect(line.utf8.count <= 80, "\(line)") }
+        }
+    }
+
+    @Test func helpSaysWhatIsToBeChosenAndWhichSocketIsMeant() throws {
+        func help(_ name: String) throws -> String {
+            Help.text(of: try #require(Command.all.first { $0.name == name }))
+        }
+        #expect(try help("purge").hasPrefix("Usage: uplinkctl purge (--consent CATEGORY | --id ID) [--yes]\n"))
+        #expect(try help("send").contains("  talk to the daemon at PATH, its events socket\n"))
+        #expect(try help("verify").contains("  talk to the daemon at PATH, its control socket\n"))
+        for name in ["config check", "config show", "collector"] {
+            #expect(try !help(name).contains("--socket"))
+            let words = name.split(separator: " ").map(String.init)
+            #expect(CapturedConsole().run(words + ["--socket", "/x", "--help"]) == 0, "it is taken all the same")
         }
     }
 

@@ -324,6 +324,20 @@ struct CommandTests {
             ])
     }
 
+    /// As a daemon that is not there would be.
+    @Test(arguments: [[], [" \n\n"]]) func nothingToSendIsSaidAndReachesTheDaemon(_ input: [String]) throws {
+        let requests = Lock<[String]>([])
+        try withServer(Self.taking(requests)) { path in
+            let console = CapturedConsole(input: input, environment: ["UPLINKD_SOCKET": path])
+            #expect(console.run("send", "--lane", "bulk") == 0)
+            #expect(console.output.text == "there was nothing to send\n" && console.complaints.isEmpty)
+        }
+        #expect(requests.with { $0 } == ["/v1/events?lane=bulk application/json []"])
+        let console = CapturedConsole(input: input, environment: ["UPLINKD_SOCKET": "/nowhere/events.sock"])
+        #expect(console.run("send") == 69 && console.output.isEmpty)
+        #expect(console.complaints.text.contains("uplinkd does not listen at /nowhere/events.sock"))
+    }
+
     @Test func whatEventsAreForIsSentWithThem() throws {
         let requests = Lock<[String]>([])
         try withServer(Self.taking(requests)) { path in

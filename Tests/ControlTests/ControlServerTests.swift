@@ -198,7 +198,7 @@ struct ControlServerTests {
             #expect(found.status == 200)
             #expect(
                 found.body
-                    == #"{"changed":["URL of collector"],"needs_restart":["[Queue] MaxSize"],"warnings":["w"]}"#)
+                    == #"{"changed":["URL of collector"],"needs_restart":["[Queue] MaxSize"],"warnings":["w"]}"# + "\n")
         }
         script.verdict = .refused(errors: ["/etc/x:3:1: no such size: \"12Q\""])
         try withDaemon(script) { (path, _) throws in

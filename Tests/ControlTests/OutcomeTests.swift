@@ -22,7 +22,7 @@ struct OutcomeTests {
             }
             #expect(lines("flush") == both("tried", "no-path"))
             #expect(lines("pause") == both("paused", "paused"))
-            #expect(lines("resume") == both("tried", "tried"))
+            #expect(lines("resume") == both("tried", "no-path"))
         }
         script.report.destinations[0].ledger.queued = 0
         script.report.destinations[1].state = "reachable"
@@ -31,6 +31,24 @@ struct OutcomeTests {
             let console = CapturedConsole()
             #expect(console.run("flush", "--json", "--socket", path) == 0)
             #expect(console.output.text.contains("nothing-queued") && console.output.text.contains(#":"paused"}"#))
+        }
+    }
+
+    /// Nothing is said to be tried where nothing can be.
+    @Test func aResumeSaysWhereNothingIsToBeSent() throws {
+        var script = Script()
+        script.report.destinations[0].ledger.queued = 0
+        script.report.destinations[0].flags = [.held]
+        script.report.destinations[1].state = "reachable"
+        script.report.destinations[1].flags = [.paused]
+        script.report.destinations[1].ledger.queued = 0
+        try withDaemon(script) { (path, orders) throws in
+            let console = CapturedConsole()
+            #expect(console.run("resume", "--socket", path) == 0)
+            #expect(
+                console.output.text
+                    == "collector has nothing to be sent\nbackup goes on; it has nothing to be sent\n")
+            #expect(orders.with { $0.count } == 2, "it is resumed all the same")
         }
     }
 

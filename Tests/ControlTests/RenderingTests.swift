@@ -55,7 +55,7 @@ struct RenderingTests {
         #expect(text.hasSuffix(expected))
         #expect(text.contains("\ncollector: held; reachable for 41 s\n  Why      it does not accept the token, or who"))
         #expect(text.contains("\n  Error    answer 401: no\\u001b"))
-        #expect(text.contains("\n  To do    put a token that it accepts into TokenFile=, then: uplinkctl resume coll"))
+        #expect(text.contains("\n  To do    have this machine let in, or give it a token by TokenFile= or"))
         #expect(
             text.contains("\n  Dead     2 events that it refused for good are kept apart: uplinkctl dead ls --dest"))
         #expect(isHarmless(text))
@@ -86,7 +86,8 @@ struct RenderingTests {
         report.destinations[1].ledger.purged = 1
         let text = try screen(report)
         #expect(text.contains("\nbackup: removed from the configuration\n  Why      its events, and all new ones, are"))
-        #expect(text.contains("\n  To do    put its section back, or: uplinkctl destination forget backup, or:"))
+        #expect(text.contains("\n  To do    put its section back, or: uplinkctl destination forget backup, or: "))
+        #expect(text.contains("or: uplinkctl destination rename backup NEW\n  Waiting"))
         #expect(text.contains("\n  backup is no longer configured, and 12 events are kept for it: put its"))
         #expect(text.contains("\n  Given up 2 expired, 1 purged by an operator\n"))
         #expect(text.contains("\n  Lost     1,000 evicted to make room, 3 damaged on disk\n"))
@@ -133,9 +134,56 @@ struct RenderingTests {
         var report = StatusReport.example
         report.destinations[0].ledger.queued = 0
         report.destinations[0].fileFault = "/ca\u{1B}.pem cannot be used"
+        report.destinations[0].flags = [.throttled]
+        report.destinations[0].lastError = .init(
+            status: nil, detail: "/ca\u{1B}.pem cannot be used", location: nil, at: nil)
         let text = try screen(report)
+        #expect(text.contains("\n  To do    correct the file, then: uplinkctl reload\n") && !text.contains("Error"))
         #expect(text.contains("\n  Why      /ca\\u001b.pem cannot be used\n"))
         #expect(text.hasSuffix("\nNeeds a person:\n  collector: /ca\\u001b.pem cannot be used\n"))
+    }
+
+    /// What mends a refusal depends on who refuses what.
+    @Test func theWayOutOfAHoldFitsTheConfiguration() throws {
+        var report = StatusReport.held
+        for (token, why, cure) in [
+            (.good, "it does not accept the token", "put a token that it accepts into TokenFile=, then: uplinkctl"),
+            (.none, "it does not accept the token", "have this machine let in, or give it a token by TokenFile="),
+            (.missing, "its token cannot be used, and", "mend the file of its token, then: uplinkctl reload\n"),
+        ] as [(DestinationReport.Token, String, String)] {
+            report.destinations[0].token = token
+            let text = try screen(report)
+            #expect(text.contains("\n  Why      \(why)") && text.contains("\n  To do    \(cure)"), "\(token): \(text)")
+        }
+        report.destinations[0].reasonDetail = "/t cannot be read"
+        let text = try screen(report)
+        #expect(text.contains("nothing is sent without (unauthorized): /t cannot be read\n"))
+        #expect(text.contains("\n  collector is held (unauthorized): /t cannot be read\n"))
+        report.destinations[0].reasonDetail = nil
+        for reason in ["not-found", "redirect", "proxy"] {
+            report.destinations[0].reason = reason
+            #expect(try screen(report).contains(", then: uplinkctl reload\n"))
+        }
+    }
+
+    /// A hotspot shows wrong certificates for minutes; one that is refused for longer does not heal by itself.
+    @Test func aCertificateThatIsRefusedForAnHourNeedsAPerson() throws {
+        var report = StatusReport.example
+        let now = 1_795_849_520_000 as Int64
+        report.destinations[0].state = "unreachable"
+        report.destinations[0].reason = "tls"
+        report.destinations[0].attempts = 9
+        report.destinations[0].lastError = .init(status: nil, detail: "self-signed", location: nil, at: nil)
+        let cure = "\n  To do    see what is wrong with it, and what mends it: uplinkctl probe collector\n"
+        #expect(try screen(report).contains(cure) && !screen(report).contains("Needs a person"))
+        report.destinations[0].certificateRefusedSince = WallTime(milliseconds: now - 3_599_000)
+        #expect(try screen(report).contains(cure) && !screen(report).contains("Needs a person"))
+        report.destinations[0].certificateRefusedSince = WallTime(milliseconds: now - 3_600_000)
+        let reason = "\nNeeds a person:\n  collector: its certificate has been refused for 1 h: self-signed\n"
+        #expect(try screen(report).hasSuffix(reason))
+        report.destinations[0].state = "no-path"
+        report.destinations[0].reason = "no-route"
+        #expect(try !screen(report).contains("Needs a person"), "being offline needs none")
     }
 
     /// Every reason that a daemon may give, but `none` and those of a version to come.

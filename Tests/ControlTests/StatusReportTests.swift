@@ -15,12 +15,14 @@ struct StatusReportTests {
             "since":"2026-11-28T07:04:38.123Z","flags":[],\
             "ledger":{"accepted":12345,"delivered":12345,"queued":0,"dead":0,"expired":0,"evicted":0,"purged":0,\
             "quarantined":0},"oldest_age_s":null,"last_success":"2026-11-28T07:05:00.000Z","last_error":null,\
-            "file_fault":null,"next_attempt_at":null,"attempts":0},\
+            "file_fault":null,"token":"none","certificate_refused_since":null,\
+            "next_attempt_at":null,"attempts":0},\
             {"name":"backup","state":"no-path","reason":"no-route","reason_detail":"no route to 192.0.2.1",\
             "since":null,"flags":[],\
             "ledger":{"accepted":12,"delivered":0,"queued":12,"dead":0,"expired":0,"evicted":0,"purged":0,\
             "quarantined":0},"oldest_age_s":1.5,"last_success":null,"last_error":null,\
-            "file_fault":null,"next_attempt_at":"2026-11-28T07:05:30.000Z","attempts":3}],\
+            "file_fault":null,"token":"none","certificate_refused_since":null,\
+            "next_attempt_at":"2026-11-28T07:05:30.000Z","attempts":3}],\
             "queue":{"directory":"/var/lib/uplinkd","bytes":1048576,"limit_bytes":536870912,\
             "logs":{"normal":{"events":12,"bytes":1048576}},"room_s":777600},\
             "storage":{"state":"ok","last_sync_us":1234,"detail":null},\

@@ -104,6 +104,38 @@ struct DestinationAnswerTests {
         }
     }
 
+    /// Since the first time, over tries that got to see none; an answer ends it, but not that of a proxy.
+    @Test func sinceWhenACertificateIsRefusedIsKnown() throws {
+        var scene = Scene(try Scene.settings())
+        func tell(_ outcome: TransportOutcome) {
+            if scene.flights.isEmpty { scene.tell(.checkDue) }
+            let id = scene.flights.removeFirst().request.id
+            scene.tell(.answered(request: id, outcome))
+            scene.pass(.seconds(60))
+        }
+        func answer(_ status: Int) -> TransportOutcome {
+            .answer(TransportAnswer(status: status, isVerifiedPeer: true))
+        }
+        func failure(_ reason: StateReason, isRefused: Bool = false) -> TransportOutcome {
+            .failed(TransportFailure(reason: reason, detail: "no", isCertificateRefused: isRefused))
+        }
+        tell(failure(.tls))
+        #expect(scene.destination.status.certificateRefusedSince == nil)
+        let first = scene.now
+        let refused = failure(.tls, isRefused: true)
+        for outcome in [refused, failure(.timeout), answer(407), refused] {
+            tell(outcome)
+            #expect(scene.destination.status.certificateRefusedSince == first)
+        }
+        tell(answer(404))
+        #expect(scene.destination.status.certificateRefusedSince == nil)
+        let next = scene.now
+        scene.tell(.reachable(Outage(duration: .zero, cause: .start)))
+        scene.accept(1)
+        tell(refused)
+        #expect(scene.destination.status.certificateRefusedSince == next, "of a batch as of a check")
+    }
+
     @Test func aNewEventNeverCancelsACheck() throws {
         var scene = Scene(try Scene.settings())
         scene.tell(.checkDue)

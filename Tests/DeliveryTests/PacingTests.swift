@@ -201,6 +201,17 @@ struct PacingTests {
         #expect((waits.max() ?? 0) - (waits.min() ?? 0) > 300, "jitter on top of the longest wait")
     }
 
+    @Test(arguments: [("120", "120 s"), ("3599", "3599 s"), ("3600", "an hour or more"), ("999999", "an hour or more")])
+    func whatIsAskedForIsSaid(asked: String, said: String) throws {
+        var scene = try Scene.online()
+        scene.accept(1)
+        scene.answer(503, [HeaderField(name: "Retry-After", value: asked)])
+        #expect(scene.destination.reasonDetail == "it asked for \(said), and is given some more at random")
+        scene.tell(.flush)
+        scene.answer(503)
+        #expect(scene.destination.reasonDetail == nil, "it asks for nothing any more")
+    }
+
     @Test func aDateWithoutTheAnswersOwnIsNotUnderstood() {
         #expect(RetryAfter.wait(in: [HeaderField(name: "Retry-After", value: Self.date.value)]) == nil)
         #expect(RetryAfter.wait(in: []) == nil)

@@ -70,6 +70,7 @@ struct TLSTests {
         let failure = try outcome("server", host: "other.test", trust: Self.authority()).first??.failure
         #expect(failure?.reason == .tls)
         #expect(failure?.detail.contains("other.test") == true, "\(String(describing: failure))")
+        #expect(failure?.isCertificateRefused == true)
     }
 
     @Test func anExpiredCertificateIsRefusedWithItsDates() throws {
@@ -78,17 +79,19 @@ struct TLSTests {
         for part in ["expired", "CN=collector.test", "CN=Test Authority", "2021-01-01"] {
             #expect(failure?.detail.contains(part) == true, "\(String(describing: failure))")
         }
+        #expect(failure?.isCertificateRefused == Clock.isSynchronised)
     }
 
     @Test func aStrangersCertificateIsRefused() throws {
         let failure = try outcome("server", host: "collector.test", trust: Self.authority("stranger")).first??.failure
         #expect(failure?.reason == .tls)
         #expect(failure?.detail.contains("CN=Test Authority") == true, "\(String(describing: failure))")
+        #expect(failure?.isCertificateRefused == true)
     }
 
     @Test func withoutTrustNothingIsAsked() throws {
         let failure = try outcome("server", host: "collector.test", trust: nil).first??.failure
-        #expect(failure?.reason == .tls)
+        #expect(failure?.reason == .tls && failure?.isCertificateRefused == false)
     }
 
     /// What was trusted before is not, and no connection of that time goes on.

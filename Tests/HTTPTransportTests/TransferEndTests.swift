@@ -35,7 +35,9 @@ struct TransferEndTests {
         (CURLE_UNSUPPORTED_PROTOCOL, nil, .reset),
     ])
     func anEndHasItsReason(code: CURLcode, errno: Errno?, reason: StateReason) {
-        let end = TransferEnd(code: code, proxyStatus: 0, systemError: errno?.code ?? 0, text: "", certificate: nil)
+        let end = TransferEnd(
+            code: code, proxyStatus: 0, systemError: errno?.code ?? 0, text: "", certificate: nil, verdict: 0,
+            isClockRight: true)
         #expect(end.failure.reason == reason)
         #expect(!end.failure.detail.isEmpty)
     }
@@ -43,8 +45,23 @@ struct TransferEndTests {
     @Test func theDetailSaysWhatIsKnown() {
         let end = TransferEnd(
             code: CURLE_PEER_FAILED_VERIFICATION, proxyStatus: 200, systemError: 0, text: "refused",
-            certificate: "expired")
+            certificate: "expired", verdict: 10, isClockRight: true)
         #expect(end.outcome.failure == end.failure)
         #expect(end.failure.detail == "refused (expired)")
+    }
+
+    /// Verdicts as X509_verify_cert(3) numbers them: 9 not valid yet, 10 expired, 18 self-signed, 20 unknown issuer; 1
+    /// is what libcurl leaves where the name is another.
+    @Test(arguments: [(1, true), (9, false), (10, true), (18, true), (19, true), (20, true), (21, true)])
+    func aCertificateIsRefusedForWhatNoWaitMends(verdict: Int, isRefused: Bool) {
+        func end(_ code: CURLcode, isClockRight: Bool) -> TransferEnd {
+            TransferEnd(
+                code: code, proxyStatus: 0, systemError: 0, text: "", certificate: nil, verdict: verdict,
+                isClockRight: isClockRight)
+        }
+        let code = CURLE_PEER_FAILED_VERIFICATION
+        #expect(end(code, isClockRight: true).failure.isCertificateRefused == isRefused)
+        #expect(end(code, isClockRight: false).failure.isCertificateRefused == (isRefused && verdict != 10))
+        #expect(!end(CURLE_SSL_CONNECT_ERROR, isClockRight: true).failure.isCertificateRefused)
     }
 }

@@ -93,6 +93,20 @@ struct HTTPSessionTests {
         #expect(client.rig.stored.map(\.event) == [event, "{}"])
     }
 
+    /// They see nothing of JSON otherwise.
+    @Test(arguments: [
+        ("rubbish\n", true), ("rubbish", true), ("\"event\"\r\n", true), ("hello {}\n{}\n", true),
+        ("GET /livez\n", true), ("POST /v1/events HTTP/1.1\nHost: x\n\n", false),
+        ("POST /v1/events HTTP/1.1\r\nno colon\r\n\r\n", false),
+        ("GET /livez HTTP/1.1\r\n\r\nrubbish\n", false),
+    ])
+    func whoPostsLinesThatAreNoneIsToldOfThem(_ input: String, isTold: Bool) {
+        var client = HTTPClient(SessionRig())
+        let told = "the first line is neither a JSON object, as each line of events is, nor HTTP/1.1"
+        let answer = client.feed(input, hasEnded: true)
+        #expect(answer.contains(" 400 ") && answer.contains(told) == isTold, "\(answer)")
+    }
+
     @Test(arguments: [
         ("", LogName.normal), ("?lane=urgent", .urgent), ("?lane=bulk", .bulk), ("?lane=norm%61l", .normal),
     ])

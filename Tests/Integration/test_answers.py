@@ -121,6 +121,27 @@ def test_a_collector_that_refuses_everything(daemons, picky):
     assert ctl(daemon, "status", "--check", check=False).returncode == 0
 
 
+def test_a_hold_ends_with_its_last_event(daemons, picky):
+    """Nothing is left that could be tried, so nothing needs a person any more; what comes next is tried at once."""
+    collector = picky(lambda *_: 400)
+    daemon = daemons(url=collector.url, options=OPTIONS, sections=CHECKS).start()
+    post_all(daemon, 12)
+    until(lambda: "held" in daemon.destination()["flags"], 30, daemon.destination)
+    ctl(daemon, "resume", "main")
+    until(lambda: daemon.destination()["ledger"]["dead"] == 12, 10, daemon.destination)
+    until(lambda: daemon.destination()["flags"] == [], 10, daemon.destination)
+    assert daemon.destination()["next_attempt_at"] is None
+    assert ctl(daemon, "resume").stdout == "main has nothing to be sent\n"
+    assert ctl(daemon, "status", "--check", check=False).returncode == 4, "letters lie there"
+    ctl(daemon, "dead", "drop", "--all", "--yes")
+    assert ctl(daemon, "status", "--check", check=False).returncode == 0
+    assert "main is no longer held" in daemon.read_log()
+    before = len(collector.posts())
+    daemon.post_numbers([12])
+    until(lambda: daemon.destination()["ledger"]["dead"] == 1, 5, daemon.destination)
+    assert len(collector.posts()) == before + 1 and daemon.destination()["flags"] == []
+
+
 def test_dead_letters_by_hand(daemons, picky):
     bad = {1, 2, 3}
     collector = picky(lambda events, _: 422 if any(event["n"] in bad for event in events) else 200)

@@ -424,6 +424,16 @@ def test_a_running_daemon_says_where_its_queue_is(daemons):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_destinations_are_listed_in_their_order(daemons):
+    names = [f"d{number}" for number in range(6)]
+    daemon = daemons(destinations={name: "http://127.0.0.1:1/x" for name in names}).start()
+    for lane in ("bulk", "normal", "urgent"):
+        assert daemon.post([{"n": 1}], lane=lane)[0] == 202
+    daemon.stop()
+    found = [(each["destination"], each["log"]) for each in verify(daemon.queue)[1]["cursors"]]
+    assert found == [(name, lane) for name in names for lane in ("urgent", "normal", "bulk")]
+
+
 def test_who_may_not_look_is_told_so(queue, home):
     os.chmod(home, 0o711)
     program = shutil.copy(UPLINKCTL, home)

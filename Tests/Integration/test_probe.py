@@ -46,13 +46,13 @@ def name_server(answers):
     return do
 
 
-def tls(name=None):
+def tls(name=None, at_once=True):
     """A server at port 8443 that shows that certificate, or one of its own making, and answers 204 to whom it suits."""
     def do(box):
         paths = [certificate(name + end) for end in (".pem", ".key")] if name else make_identity(box.home, "own.test")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*paths)
-        listen(box, 8443, lambda each: reply(context.wrap_socket(each, server_side=True), b"204 No Content"))
+        listen(box, 8443, lambda each: reply(context.wrap_socket(each, server_side=True), b"204 No Content"), at_once)
     return do
 
 
@@ -72,12 +72,17 @@ def mute(box):
 
 def reply(connection, status):
     with connection:
-        while not connection.recv(65536).endswith(b"\r\n\r\n"):
-            pass
+        head = b""
+        while b"\r\n\r\n" not in head:
+            received = connection.recv(65536)
+            if not received:
+                return
+            head += received
         connection.sendall(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\n\r\n")
 
 
-def listen(box, port, serve):
+def listen(box, port, serve, at_once=True):
+    """Serves each connection by a thread, or, unless `at_once`, one to its end before the next."""
     server = in_namespace(box.network.outer, lambda: socket.create_server((COLLECTOR[4], port)))
     box.ends.append(lambda: (server.shutdown(socket.SHUT_RDWR), server.close()))
 
@@ -93,7 +98,10 @@ def listen(box, port, serve):
                 connection = server.accept()[0]
             except OSError:
                 return
-            threading.Thread(target=each, args=(connection,), daemon=True).start()
+            if at_once:
+                threading.Thread(target=each, args=(connection,), daemon=True).start()
+            else:
+                each(connection)
 
     threading.Thread(target=run, daemon=True).start()
 
@@ -136,6 +144,10 @@ CASES = [
     case("broken off", (DEFAULT, script(close=True)), "reset", "the answer breaks off", "dns routes tcp http"),
     case("an unknown issuer", (DEFAULT, tls()), "tls", "does not trust CN=own.test", "dns routes tcp tls",
          url=SECURE, hosts=KNOWN, options=TRUST),
+    case("an unknown issuer, one at a time", (DEFAULT, tls(at_once=False)), "tls", "does not trust CN=own.test",
+         "dns routes tcp tls", url=SECURE, hosts=KNOWN, options=TRUST),
+    case("all is well, one at a time", (DEFAULT, tls("server", at_once=False)), "none", "All is well",
+         "dns routes tcp tls http", url=SECURE, hosts=KNOWN, options=TRUST),
     case("expired", (DEFAULT, tls("expired")), "tls", "has expired (20", "dns routes tcp tls",
          url=SECURE, hosts=KNOWN, options=TRUST),
     case("a wrong name", (DEFAULT, tls("server")), "tls", "not for other.test", "dns routes tcp tls",

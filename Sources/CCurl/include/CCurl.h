@@ -73,6 +73,7 @@ void ccurl_seen_free(ccurl_seen *seen);
 int ccurl_seen_count(const ccurl_seen *seen);      /* certificates, at most 8; the server's own is the first */
 int ccurl_seen_matches(const ccurl_seen *seen);    /* 1: the first is for the host */
 int ccurl_seen_trust(const ccurl_seen *seen);      /* CCURL_TRUST_* */
+int ccurl_trust_of(long error);                    /* the same of CURLINFO_SSL_VERIFYRESULT */
 const char *ccurl_seen_protocol(const ccurl_seen *seen);            /* "TLSv1.3" */
 const char *ccurl_seen_subject(const ccurl_seen *seen, int index);
 const char *ccurl_seen_issuer(const ccurl_seen *seen, int index);

@@ -14,6 +14,15 @@ package struct DestinationReport: Sendable, Equatable {
         case removed
     }
 
+    /// What it shows of itself by `TokenFile=` or `Credential=`; the raw values are what users see.
+    package enum Token: String, Sendable {
+        /// Neither is configured.
+        case none
+        case good
+        /// It could not be read, or holds none.
+        case missing
+    }
+
     /// What became of the events; `accepted` is the sum of the others.
     package struct Ledger: Sendable, Equatable {
         package var delivered: UInt64 = 0
@@ -65,6 +74,9 @@ package struct DestinationReport: Sendable, Equatable {
     package var lastError: Failure?
     /// Which file of certificates cannot be used, and why.
     package var fileFault: String?
+    package var token = Token.none
+    /// Since when its certificate was refused whenever it was shown.
+    package var certificateRefusedSince: WallTime?
     package var nextAttemptAt: WallTime?
     /// Tries since the last success.
     package var attempts: UInt64 = 0

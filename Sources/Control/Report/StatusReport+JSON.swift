@@ -84,6 +84,8 @@ extension DestinationReport {
             writer.null()
         }
         writer.member("file_fault", fileFault)
+        writer.member("token", token.rawValue)
+        writer.member("certificate_refused_since", certificateRefusedSince)
         writer.member("next_attempt_at", nextAttemptAt)
         writer.member("attempts", attempts)
         writer.endObject()

@@ -19,6 +19,14 @@ struct CommandOption: Sendable {
         CommandOption(name: "--help", value: nil, summary: "explain a command, or list them all"),
         CommandOption(name: "--version", value: nil, summary: "print the version"),
     ]
+
+    /// Those that mean something to a command that talks to the daemon by that socket, or does not.
+    static func common(over socket: DaemonSocket?) -> [CommandOption] {
+        let rest = common.filter { $0.name != "--socket" }
+        guard let socket else { return rest }
+        let summary = "talk to the daemon at PATH, its \(socket.name)"
+        return [CommandOption(name: "--socket", value: "PATH", summary: summary, candidates: .files)] + rest
+    }
 }
 
 /// A command: one row of the table that parsing, help, the manual page and completion are made from.
@@ -32,6 +40,10 @@ struct Command: Sendable {
     /// What each operand may be; the last goes for those behind it as well.
     var candidates: [Candidates] = []
     let options: [CommandOption]
+    /// Of these options exactly one is to be given.
+    var choice: [String] = []
+    /// The one that it talks to the daemon by; nil where it does not.
+    var socket: DaemonSocket? = .control
     let summary: String
     /// What else help says.
     let details: String
@@ -42,12 +54,17 @@ struct Command: Sendable {
         ([name] + (operand.map { [leastOperands > 0 ? $0 : "[\($0)]"] } ?? [])).joined(separator: " ")
     }
 
-    /// `send [--lane LANE] [FILE|-]`.
+    /// `send [--lane LANE] [FILE|-]`, `purge (--consent CATEGORY | --id ID) [--yes]`.
     var usage: String {
-        let words = [name] + options.map { "[\($0.usage)]" }
+        let chosen = options.filter { choice.contains($0.name) }.map(\.usage).joined(separator: " | ")
+        let free = options.filter { !choice.contains($0.name) }.map { "[\($0.usage)]" }
+        let words = [name] + (chosen.isEmpty ? [] : ["(\(chosen))"]) + free
         return (words + [synopsis.dropFirst(name.count + 1)].filter { !$0.isEmpty }.map(String.init))
             .joined(separator: " ")
     }
+
+    /// Its own options, and those of every command that mean something to it.
+    var allOptions: [CommandOption] { options + CommandOption.common(over: socket) }
 }
 
 /// A command line, understood.

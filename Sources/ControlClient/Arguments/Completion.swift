@@ -40,7 +40,7 @@ struct Completion {
     func lines(_ console: Console) -> [String] {
         if let awaiting { return offer(awaiting.candidates, console) }
         if takesOptions, current.hasPrefix("-"), current != "-" {
-            let left = ((command?.options ?? []) + CommandOption.common).filter { options[$0.name] == nil }
+            let left = (command?.allOptions ?? CommandOption.common).filter { options[$0.name] == nil }
             return words(left.map { ($0.name, $0.summary) })
         }
         guard let command else { return words(nextWords) }

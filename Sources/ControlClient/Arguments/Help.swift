@@ -30,7 +30,7 @@ enum Help {
         \(command.details)
 
         Options:
-        \(list((command.options + CommandOption.common).map { ($0.usage, $0.summary) }))
+        \(list(command.allOptions.map { ($0.usage, $0.summary) }))
         """
     }
 

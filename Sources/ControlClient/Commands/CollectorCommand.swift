@@ -8,6 +8,7 @@ extension Command {
         options: [
             CommandOption(name: "--listen", value: "HOST:PORT", summary: "an IPv4 address; 127.0.0.1:8080 without it")
         ],
+        socket: nil,
         summary: "print what a daemon delivers here",
         details: """
             Takes what a daemon delivers, plain or gzip, as an array, an object, or an

@@ -17,6 +17,7 @@ extension Command {
                 name: "--consent", value: "CATEGORY", summary: "as events of that consent category, without a lane",
                 candidates: .consentCategories),
         ],
+        socket: .events,
         summary: "post events, from standard input or a file",
         details: """
             Posts JSON objects, one a line, as they come; or one JSON document, an object
@@ -84,7 +85,10 @@ extension Command {
                 return failure
             }
         }
-        if !invocation.has("--json") { console.write(line: sender.summary) }
+        let isEmpty = !sender.hasPosted
+        // Where there is nothing to send, a daemon that is not there is told of all the same.
+        if isEmpty, let failure = post(.nothing, from: name, with: &sender, invocation, console) { return failure }
+        if !invocation.has("--json") { console.write(line: isEmpty ? "there was nothing to send" : sender.summary) }
         return .success
     }
 
@@ -95,20 +99,24 @@ extension Command {
     ) -> ExitStatus? {
         do throws(EventInputError) {
             while let piece = try input.next() {
-                do throws(ClientError) {
-                    let answer = try sender.post(piece)
-                    if invocation.has("--json") { console.write(json: answer.body) }
-                    guard answer.status == 202 else {
-                        return refusal(answer, of: piece, from: name, invocation, console)
-                    }
-                } catch {
-                    return console.complain(error, of: .events)
-                }
+                if let failure = post(piece, from: name, with: &sender, invocation, console) { return failure }
             }
             return nil
         } catch {
             console.complain("a document or line of more than \(Quantity.bytes(Int64(EventInput.limit)))")
             return .badEvent
+        }
+    }
+
+    private static func post(
+        _ piece: EventPiece, from name: String, with sender: inout Sender, _ invocation: Invocation, _ console: Console
+    ) -> ExitStatus? {
+        do throws(ClientError) {
+            let answer = try sender.post(piece)
+            if invocation.has("--json") { console.write(json: answer.body) }
+            return answer.status == 202 ? nil : refusal(answer, of: piece, from: name, invocation, console)
+        } catch {
+            return console.complain(error, of: .events)
         }
     }
 

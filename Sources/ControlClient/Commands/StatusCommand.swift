@@ -9,8 +9,11 @@ extension Command {
             Shows on one screen what the daemon knows. With --check the exit status is 4
             when a destination is held, a dead letter lies there, events are kept for a
             destination that is no longer configured, a certificate file cannot be used,
-            or storage fails or is full, so that events are refused; never for being
-            offline. It is 3 when the daemon is not running, 69 when it does not answer.
+            a collector's certificate has been refused for an hour whenever it was shown
+            (self-signed, of an unknown issuer, for another name, or expired while this
+            machine's clock is synchronised), or storage fails or is full, so that events
+            are refused; never for being offline. It is 3 when the daemon is not running,
+            69 when it does not answer.
             """
     ) { invocation, console in
         let answer: Answer
@@ -32,12 +35,13 @@ extension Command {
             return .failed
         }
         status.isReady = isReady
+        let now = Clock.wall
         if invocation.has("--json") {
             console.write(json: answer.body)
         } else {
-            let screen = StatusScreen(status, now: Clock.wall, usesColour: console.usesColour)
+            let screen = StatusScreen(status, now: now, usesColour: console.usesColour)
             console.write(Array(screen.text.utf8))
         }
-        return invocation.has("--check") && !Attention.reasons(status).isEmpty ? .needsAttention : .success
+        return invocation.has("--check") && !Attention.reasons(status, now: now).isEmpty ? .needsAttention : .success
     }
 }

@@ -14,6 +14,13 @@ enum DaemonSocket {
         }
     }
 
+    var name: String {
+        switch self {
+        case .events: "events socket"
+        case .control: "control socket"
+        }
+    }
+
     private var usualPath: String {
         switch self {
         case .events: "/run/uplinkd/events.sock"

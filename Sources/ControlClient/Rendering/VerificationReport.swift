@@ -9,17 +9,23 @@ struct VerificationReport {
 
     private let directory: String
     private let found: Verification
+    /// By destination, of each the lanes first.
+    private let cursors: [Verification.Cursor]
 
     init(_ directory: String, _ found: Verification) {
         self.directory = directory
         self.found = found
+        func key(_ cursor: Verification.Cursor) -> (String, Int, String) {
+            (cursor.destination, LogName.lanes.firstIndex(of: cursor.log) ?? LogName.lanes.count, cursor.log.text)
+        }
+        cursors = found.cursors.sorted { key($0) < key($1) }
     }
 
     /// For people; the last line is the verdict.
     var text: String {
         var lines = [found.created.map { "\(directory): a queue since \($0.rfc3339.text)" } ?? "\(directory): a queue"]
         lines += found.logs.flatMap { self.lines(of: $0) }
-        lines += found.cursors.map(line)
+        lines += cursors.map(line)
         if found.deadLetters.count > 0 {
             let count = plural(UInt64(found.deadLetters.count), "dead letter")
             lines.append("\(count), \(found.deadLetters.retried) to be sent again")
@@ -109,7 +115,7 @@ extension VerificationReport {
         json.endObject()
         json.name("cursors")
         json.beginArray()
-        for cursor in found.cursors { append(cursor, to: &json) }
+        for cursor in cursors { append(cursor, to: &json) }
         json.endArray()
         json.name("dead_letters")
         json.beginObject()

@@ -7,6 +7,9 @@ struct EventPiece: Equatable {
     let body: [UInt8]
     /// The number of its first line in the whole input, from 1; nil for a document.
     let firstLine: Int?
+
+    /// A document without events.
+    static let nothing = EventPiece(contentType: "application/json", body: Array("[]".utf8), firstLine: nil)
 }
 
 /// Why the input cannot be sent.

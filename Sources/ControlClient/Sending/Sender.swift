@@ -6,6 +6,7 @@ struct Sender: ~Copyable {
     private let path: String
     private let target: String
     private var connection: DaemonConnection?
+    private(set) var hasPosted = false
     /// Events that the daemon has made durable.
     private(set) var accepted: Int64 = 0
     private(set) var duplicates: Int64 = 0
@@ -21,6 +22,7 @@ struct Sender: ~Copyable {
 
     /// Posts a piece and waits until the daemon has answered.
     mutating func post(_ piece: EventPiece) throws(ClientError) -> Answer {
+        hasPosted = true
         var daemon: DaemonConnection
         switch connection.take() {
         case .some(let kept): daemon = kept

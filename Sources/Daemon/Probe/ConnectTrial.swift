@@ -5,7 +5,7 @@ internal import Reactor
 /// A TCP connection that is made to see whether it can be, and closed at once.
 final class ConnectTrial: ReadyHandler {
     private let loop: EventLoop
-    private let socket: FileDescriptor
+    private var socket: FileDescriptor?
     private var registration: EventLoop.Registration?
     private let ended: (Errno?) -> Void
 
@@ -15,15 +15,16 @@ final class ConnectTrial: ReadyHandler {
     ) throws(Errno) {
         self.loop = loop
         self.ended = ended
-        socket = try Socket.beginTCP(to: address, port: port)
+        let socket = try Socket.beginTCP(to: address, port: port)
         registration = try loop.register(socket.number, .writable, handler: self)
+        self.socket = consume socket
     }
 
     deinit { forget() }
 
     func ready(_ readiness: Readiness, registration: EventLoop.Registration) {
         var failure: Errno?
-        do throws(Errno) { try socket.takeError() } catch { failure = error }
+        do throws(Errno) { try socket?.takeError() } catch { failure = error }
         forget()
         ended(failure)
     }
@@ -31,5 +32,7 @@ final class ConnectTrial: ReadyHandler {
     private func forget() {
         if let registration { loop.deregister(registration) }
         registration = nil
+        // A server of one connection at a time answers the next one only then.
+        socket = nil
     }
 }

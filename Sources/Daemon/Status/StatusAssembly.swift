@@ -78,6 +78,9 @@ struct StatusAssembly {
             DestinationReport.Failure(
                 status: error.status, detail: error.detail, location: error.location, at: clock.time(of: error.at))
         }
+        let settings = unit.delivery.settings
+        report.token = settings.tokenFault != nil ? .missing : settings.token != nil ? .good : .none
+        report.certificateRefusedSince = status.certificateRefusedSince.map(clock.time)
         let next = status.isPaused ? unit.delivery.pausedUntil : status.nextAttempt ?? unit.reachability.deadline
         report.nextAttemptAt = next.map(clock.time)
         report.attempts = UInt64(status.attempts)

@@ -7,6 +7,7 @@ extension Destination {
     mutating func answered(
         _ request: UInt64, _ outcome: TransportOutcome, at now: Instant, _ effects: inout [DeliveryEffect]
     ) {
+        learnOfCertificate(outcome, at: now)
         if request == probe {
             probe = nil
             probeEnded(outcome, at: now, &effects)
@@ -18,6 +19,16 @@ extension Destination {
             }
         }
         if check == .riding(request) { endCheck(&effects) }
+    }
+
+    /// An answer shows that the certificate is trusted, unless it is a proxy's; another failure shows nothing.
+    private mutating func learnOfCertificate(_ outcome: TransportOutcome, at now: Instant) {
+        switch outcome {
+        case .answer(let answer): if answer.status != 407 { status.certificateRefusedSince = nil }
+        case .failed(let failure):
+            guard failure.isCertificateRefused else { return }
+            status.certificateRefusedSince = status.certificateRefusedSince ?? now
+        }
     }
 
     private mutating func probeEnded(
@@ -126,10 +137,10 @@ extension Destination {
         _ answer: TransportAnswer, at now: Instant, _ effects: inout [DeliveryEffect]
     ) {
         record(answer, at: now)
-        let asked = RetryAfter.wait(in: answer.headers).map(RetryAfter.kept)
-        let until = now + (asked.map { random.duration(in: $0) } ?? backOff.next(&random))
+        let asked = RetryAfter.wait(in: answer.headers)
+        let until = now + (asked.map { random.duration(in: RetryAfter.kept($0)) } ?? backOff.next(&random))
         if wait?.cause != .throttled { effects.append(.notice(.throttled(status: answer.status, until: until))) }
-        begin(Wait(cause: .throttled, until: until), at: now, &effects)
+        begin(Wait(cause: .throttled, until: until, asked: asked), at: now, &effects)
     }
 
     mutating func hold(

@@ -106,6 +106,12 @@ extension Destination {
         if permission != .none { beginRun(at: now) }
     }
 
+    /// Ends a wait whose time is over where nothing is left that a request could find out with; what comes next does.
+    mutating func endIdleWait(at now: Instant, _ effects: inout [DeliveryEffect]) {
+        guard let wait, wait.until <= now, isIdle, !hasBacklog, !hasLetters else { return }
+        endWait(at: now, &effects)
+    }
+
     mutating func storageChanged(_ isDurable: Bool, at now: Instant, _ effects: inout [DeliveryEffect]) {
         if isDurable {
             undurable = nil

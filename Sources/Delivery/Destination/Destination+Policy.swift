@@ -20,10 +20,17 @@ extension Destination {
         switch status.reason {
         case .policy: policyDetail
         case .consent: consentDetail
+        case .unauthorized: settings.tokenFault
+        case .throttled: wait?.asked.map(Self.words(ofAsked:))
         case .none:
             if case .spread = stage, permission != .none { "the rest is spread after the outage" } else { nil }
         default: nil
         }
+    }
+
+    private static func words(ofAsked span: Duration) -> String {
+        let length = span < RetryAfter.maximum ? "\(span.components.seconds) s" : "an hour or more"
+        return "it asked for \(length), and is given some more at random"
     }
 
     /// Which lanes wait for what: `normal and bulk wait for ethernet or wifi; the network is cellular`.

@@ -65,6 +65,7 @@ extension Destination {
         guard !isStopped else { return }
         awaitToken(at: now, &effects)
         dropSettled()
+        endIdleWait(at: now, &effects)
         if blockingGate == nil { dropForbidden() }
         if check == .wanted { beginCheck(at: now, &effects) }
         guard permission != .none, blockingGate == nil, (wait.map { $0.until <= now } ?? true), pace.next <= now

@@ -216,9 +216,13 @@ package struct Destination: Sendable {
 
     private func nextDeadline(after now: Instant) -> Instant? {
         guard !isStopped else { return nil }
-        guard permission != .none || check == .wanted else { return pausedUntil }
         let restraint = permission == .none ? nil : restrainedUntil
-        let times = backlogs.map(\.readableFrom) + [restraint, letters.readableFrom, pausedUntil, pace.next]
+        // A wait ends by its time where nothing is left to be sent, with or without a path.
+        let idle = hasBacklog ? nil : wait?.until
+        var times = [restraint, idle, pausedUntil]
+        if permission != .none || check == .wanted {
+            times += backlogs.map(\.readableFrom) + [letters.readableFrom, pace.next]
+        }
         return times.compactMap { $0 }.filter { $0 > now }.min()
     }
 }

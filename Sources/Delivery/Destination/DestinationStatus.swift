@@ -22,6 +22,8 @@ package struct DestinationStatus: Sendable, Equatable {
     package internal(set) var attempts = 0
     package internal(set) var lastSuccess: Instant?
     package internal(set) var lastError: LastError?
+    /// Since when its certificate was refused at each try that got to see one; nil where it was not the last time.
+    package internal(set) var certificateRefusedSince: Instant?
     /// When it tries again by itself; nil where it need not, or waits for reachability.
     package internal(set) var nextAttempt: Instant?
 }

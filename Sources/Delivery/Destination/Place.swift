@@ -77,6 +77,8 @@ struct Wait: Sendable {
     var until: Instant
     /// The path was lost since it began.
     var isOnNewPath = false
+    /// What the destination asked for by `Retry-After`, an hour at the most.
+    var asked: Duration?
 }
 
 /// A delivery of what had waited, from the moment it could leave.

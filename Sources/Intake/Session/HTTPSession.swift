@@ -50,7 +50,7 @@ package struct HTTPSession {
             case .repeatWaits: return (at, .repeatWaits)
             case .needsInput:
                 guard hasEnded else { return (at, .needsInput) }
-                endEarly(hasRest: at < input.count, &turn)
+                endEarly(input, at, &turn)
             }
         }
         return (input.count, .needsInput)
@@ -87,9 +87,19 @@ package struct HTTPSession {
             requests += 1
             route(head, bodyHasBegun: at < input.count, &turn)
         } catch {
-            refuse(ProblemDetails(error).response(), keepsAlive: false, &turn)
+            refuse(ProblemDetails(asMeant(error, input, at)).response(), keepsAlive: false, &turn)
         }
         return .done
+    }
+
+    /// What is wrong, for somebody who posts lines and knows of no HTTP as well.
+    private func asMeant(_ error: HTTPError, _ input: Span<UInt8>, _ start: Int) -> HTTPError {
+        guard case .malformed = error, requests == 0, start < input.count else { return error }
+        let end = input.firstIndex(of: 0x0A, from: start) ?? input.count
+        var line: [UInt8] = []
+        line.append(contentsOf: input.extracting(start..<end))
+        guard !line.holds(" HTTP/".utf8) else { return error }
+        return .malformed("the first line is neither a JSON object, as each line of events is, nor HTTP/1.1")
     }
 
     private mutating func route(_ head: RequestHead, bodyHasBegun: Bool, _ turn: inout SessionTurn) {
@@ -221,10 +231,10 @@ package struct HTTPSession {
     }
 
     /// The client's stream ended; a request that it began is malformed.
-    private mutating func endEarly(hasRest: Bool, _ turn: inout SessionTurn) {
-        if hasRest || request != nil {
+    private mutating func endEarly(_ input: Span<UInt8>, _ at: Int, _ turn: inout SessionTurn) {
+        if at < input.count || request != nil {
             request = nil
-            let error = HTTPError.malformed("the request ends too early")
+            let error = asMeant(.malformed("the request ends too early"), input, at)
             refuse(ProblemDetails(error).response(), keepsAlive: false, &turn)
         }
         ends = true

@@ -4,6 +4,7 @@ internal import JSON
 extension Command {
     static let configCheck = Command(
         name: "config check", operand: "FILE", candidates: [.files], options: [],
+        socket: nil,
         summary: "name all that is wrong in the configuration",
         details: """
             Reads FILE, or else the configuration that a daemon would read, with its

@@ -4,6 +4,7 @@ internal import JSON
 extension Command {
     static let configShow = Command(
         name: "config show", operand: "FILE", candidates: [.files], options: [],
+        socket: nil,
         summary: "show every setting and where it comes from",
         details: """
             Shows each setting as FILE, or else the configuration that a daemon would read,

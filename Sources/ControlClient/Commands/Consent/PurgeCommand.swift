@@ -11,6 +11,7 @@ extension Command {
             CommandOption(name: "--id", value: "ID", summary: "one event"),
             .yes,
         ],
+        choice: ["--consent", "--id"],
         summary: "take events out of the queue and off the disk",
         details: """
             Throws all events of a consent category, or one event, away for good, dead

@@ -58,4 +58,20 @@ extension Command {
 extension StatusDocument.Destination {
     /// It can be tried: its name is one that a configuration allows, and it still stands there.
     var isConfigured: Bool { name.isShortName && !flags.contains("removed") }
+
+    /// Why an order to send has nothing sent; nil where it has.
+    var standsStill: (outcome: String, sentence: String)? {
+        if state == "no-path" {
+            return ("no-path", "cannot be tried, there is no path to it (\(reason)); it is as soon as there is one")
+        }
+        if flags.contains("paused") { return ("paused", "is not tried, it is paused") }
+        if state == "reachable", ledger["queued"] == 0 { return ("nothing-queued", "has nothing to be sent") }
+        if reason == "policy" {
+            return ("policy", "is sent only what NetworkTypes= lets leave" + (reasonDetail.map { ": \($0)" } ?? ""))
+        }
+        if reason == "consent" {
+            return ("consent", "is sent what consent allows" + (reasonDetail.map { "; \($0)" } ?? ""))
+        }
+        return nil
+    }
 }

@@ -40,21 +40,3 @@ extension Command {
         }
     }
 }
-
-extension StatusDocument.Destination {
-    /// Why a flush has nothing sent; nil where it has.
-    fileprivate var standsStill: (outcome: String, sentence: String)? {
-        if state == "no-path" {
-            return ("no-path", "cannot be tried, there is no path to it (\(reason)); it is as soon as there is one")
-        }
-        if flags.contains("paused") { return ("paused", "is not tried, it is paused") }
-        if state == "reachable", ledger["queued"] == 0 { return ("nothing-queued", "has nothing to be sent") }
-        if reason == "policy" {
-            return ("policy", "is sent only what NetworkTypes= lets leave" + (reasonDetail.map { ": \($0)" } ?? ""))
-        }
-        if reason == "consent" {
-            return ("consent", "is sent what consent allows" + (reasonDetail.map { "; \($0)" } ?? ""))
-        }
-        return nil
-    }
-}

@@ -1,7 +1,12 @@
+internal import Time
+
 /// What in a status needs a person; being offline never does.
 enum Attention {
-    /// A sentence for each thing.
-    static func reasons(_ status: StatusDocument) -> [String] {
+    /// A hotspot shows wrong certificates until somebody has logged in.
+    private static let patience = Duration.seconds(3_600)
+
+    /// A sentence for each thing, as of `now`.
+    static func reasons(_ status: StatusDocument, now: WallTime) -> [String] {
         var reasons: [String] = []
         if !storageIsWell(status) {
             let detail = status.storageDetail.map { ": \($0)" } ?? ""
@@ -13,7 +18,16 @@ enum Attention {
         }
         for one in status.destinations {
             if one.flags.contains("held") {
-                reasons.append("\(one.name) is held (\(one.reason))" + (one.lastError.map { ": \($0)" } ?? ""))
+                let detail = one.reasonDetail ?? one.lastError
+                reasons.append("\(one.name) is held (\(one.reason))" + (detail.map { ": \($0)" } ?? ""))
+            }
+            if one.state == "unreachable", let since = one.certificateRefusedSince {
+                let span = since.duration(to: now)
+                if span >= patience {
+                    reasons.append(
+                        "\(one.name): its certificate has been refused for \(Quantity.duration(span))"
+                            + (one.lastError.map { ": \($0)" } ?? ""))
+                }
             }
             if let fault = one.fileFault { reasons.append("\(one.name): \(fault)") }
             if one.flags.contains("removed"), let queued = one.ledger["queued"], queued > 0 {

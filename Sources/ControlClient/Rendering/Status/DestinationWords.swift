@@ -35,7 +35,10 @@ struct DestinationWords {
     private var why: String? {
         if one.flags.contains("removed") { return "its events, and all new ones, are kept for it and take room" }
         if let fault = one.fileFault { return fault }
-        let meaning = ReasonWords.meaning(of: one.reason).map { "\($0) (\(one.reason))" }
+        let isUnasked = isHeld && one.reason == "unauthorized" && one.token == "missing"
+        let words =
+            isUnasked ? "its token cannot be used, and nothing is sent without" : ReasonWords.meaning(of: one.reason)
+        let meaning = words.map { "\($0) (\(one.reason))" }
         let plain = meaning ?? (one.reason == "none" ? nil : one.reason)
         // What the error says need not be said twice.
         let detail = one.reasonDetail.flatMap { Array((error ?? "").utf8).holds($0.utf8) ? nil : $0 }
@@ -47,6 +50,8 @@ struct DestinationWords {
     private var error: String? {
         guard let last = one.lastError, isHeld || one.flags.contains("throttled") || one.attempts > 0 && !isOver
         else { return nil }
+        // A file that cannot be used is why already.
+        if let fault = one.fileFault, Array(fault.utf8).holds(last.utf8) { return nil }
         return last + (age(one.lastErrorAt).map { ", \($0) ago" } ?? "")
     }
 
@@ -58,11 +63,16 @@ struct DestinationWords {
 
     private var cure: String? {
         if one.flags.contains("removed") {
-            return "put its section back, or: uplinkctl destination forget \(one.name), or: destination rename"
+            return "put its section back, or: uplinkctl destination forget \(one.name), or: "
+                + "uplinkctl destination rename \(one.name) NEW"
         }
-        if one.fileFault != nil { return "correct the file, then: systemctl reload uplinkd" }
-        if isHeld { return ReasonWords.cure(of: one.reason, one.name) }
-        return one.state == "portal" ? "log in to the network, if it is one that asks for it" : nil
+        if one.fileFault != nil { return "correct the file, then: uplinkctl reload" }
+        if isHeld { return ReasonWords.cure(of: one.reason, one.name, token: one.token) }
+        switch (one.state, one.reason) {
+        case ("portal", _): return "log in to the network, if it is one that asks for it"
+        case ("unreachable", "tls"): return "see what is wrong with it, and what mends it: uplinkctl probe \(one.name)"
+        default: return nil
+        }
     }
 
     private var next: String? {

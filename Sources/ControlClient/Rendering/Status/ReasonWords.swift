@@ -31,14 +31,17 @@ enum ReasonWords {
         }
     }
 
-    /// What a person does about a destination that is held.
-    static func cure(of reason: String, _ name: String) -> String {
-        switch reason {
-        case "unauthorized":
-            "put a token that it accepts into TokenFile=, then: uplinkctl resume \(name)"
-        case "not-found": "correct URL=, then: systemctl reload uplinkd"
-        case "redirect": "put the address that it names into URL=, then: systemctl reload uplinkd"
-        case "refusing": "see why: uplinkctl dead ls --destination \(name); then: uplinkctl resume \(name)"
+    /// What a person does about a destination that is held; a configuration that was changed needs a reload.
+    static func cure(of reason: String, _ name: String, token: String?) -> String {
+        switch (reason, token) {
+        case ("unauthorized", "missing"): "mend the file of its token, then: uplinkctl reload"
+        case ("unauthorized", "none"):
+            "have this machine let in, or give it a token by TokenFile= or a key by Header=, then: uplinkctl reload"
+        case ("unauthorized", _): "put a token that it accepts into TokenFile=, then: uplinkctl resume \(name)"
+        case ("not-found", _): "correct URL=, then: uplinkctl reload"
+        case ("redirect", _): "put the address that it names into URL=, then: uplinkctl reload"
+        case ("proxy", _): "put a user and a password that it accepts into Proxy=, then: uplinkctl reload"
+        case ("refusing", _): "see why: uplinkctl dead ls --destination \(name); then: uplinkctl resume \(name)"
         default: "find out why, with whoever runs it; then: uplinkctl resume \(name)"
         }
     }

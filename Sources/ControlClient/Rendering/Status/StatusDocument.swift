@@ -19,6 +19,10 @@ struct StatusDocument {
         var lastErrorAt: WallTime?
         /// Which file of certificates cannot be used, and why.
         var fileFault: String?
+        /// `none`, `good`, or `missing`.
+        var token: String?
+        /// Since when its certificate was refused whenever it was shown.
+        var certificateRefusedSince: WallTime?
         var nextAttemptAt: WallTime?
         var attempts: Int64 = 0
     }
@@ -86,6 +90,8 @@ extension StatusDocument.Destination {
         nextAttemptAt = json.time("next_attempt_at")
         attempts = json["attempts"]?.integer ?? 0
         fileFault = json.text("file_fault")
+        token = json.text("token")
+        certificateRefusedSince = json.time("certificate_refused_since")
         guard let error = json["last_error"], error.members != nil else { return }
         let parts = [
             error["status"]?.integer.map { "answer \($0)" }, error.text("detail").flatMap { $0.isEmpty ? nil : $0 },

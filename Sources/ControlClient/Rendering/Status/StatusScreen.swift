@@ -35,7 +35,7 @@ struct StatusScreen {
     private var destinations: [[String]] {
         guard !status.destinations.isEmpty else {
             let cure =
-                "name a collector in uplinkd.conf, by URL= in [Destination \"main\"]; then: systemctl reload uplinkd"
+                "name a collector in uplinkd.conf, by URL= in [Destination \"main\"]; then: uplinkctl reload"
             return [
                 [paint("No destination is configured: events are kept, and sent nowhere.", .bold)]
                     + rows([("To do", cure)])
@@ -114,7 +114,7 @@ struct StatusScreen {
     }
 
     private var attention: [[String]] {
-        let reasons = Attention.reasons(status)
+        let reasons = Attention.reasons(status, now: now)
         return reasons.isEmpty ? [] : [[paint("Needs a person:", .bad)] + reasons.map { "  " + $0 }]
     }
 
