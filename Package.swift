@@ -84,7 +84,7 @@ let package = Package(
             "Simulator",
             [
                 "Bytes", "Time", "Posix", "JSON", "Resolver", "Reachability", "Gates", "Queue", "QueueSimulator",
-                "Intake", "Delivery", "Daemon",
+                "Intake", "Delivery", "Control", "Daemon",
             ]),
 
         .executableTarget(name: "uplinkd", dependencies: ["Daemon", "Posix"], swiftSettings: safe),

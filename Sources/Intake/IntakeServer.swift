@@ -69,15 +69,11 @@ package final class IntakeServer {
     /// Call it before the next commit is sealed: where a log was refused, what is open for it is refused as well, for
     /// nothing of a connection is taken after a line that was refused.
     package func settled(ordinal: UInt64, outcomes: [BatchOutcome]) {
-        precondition(outcomes.count == admission.sealed.count && ordinal + 1 == admission.openOrdinal)
-        var byNumber = [BatchOutcome?](repeating: nil, count: (admission.sealed.last?.number ?? -1) + 1)
+        let settlement = admission.settle(ordinal: ordinal, outcomes)
         var refused: [LogName: Refusal] = [:]
         for (sealed, outcome) in zip(admission.sealed, outcomes) {
-            byNumber[sealed.number] = outcome
             if case .refused(let refusal) = outcome { refused[sealed.log] = refusal }
         }
-        let settlement = Settlement(ordinal: ordinal, outcomes: byNumber)
-        admission.settleRecent(settlement)
         let count = waiting.prefix { $0.ordinal <= ordinal }.count
         let woken = waiting.prefix(count).map(\.connection)
         waiting.removeFirst(count)
@@ -103,13 +99,9 @@ package final class IntakeServer {
 
     /// Refuses events that are open in these logs.
     package func refuseOpen(_ refused: [LogName: Refusal]) {
-        let discarded = admission.discardOpen(Array(refused.keys))
+        let settlement = admission.refuseOpen(refused)
         share.renew()
-        guard let last = discarded.map(\.number).max() else { return }
-        var outcomes = [BatchOutcome?](repeating: nil, count: last + 1)
-        for batch in discarded { outcomes[batch.number] = refused[batch.log].map { .refused($0) } }
-        let settlement = Settlement(ordinal: admission.openOrdinal, outcomes: outcomes)
-        admission.settleRecent(settlement)
+        guard let settlement else { return }
         for (_, connection) in waiting { connection.settle(settlement) }
         for (_, connection) in waiting { goOn(connection) }
         serveRepeating()

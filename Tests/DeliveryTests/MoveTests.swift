@@ -88,6 +88,19 @@ struct MoveTests {
         #expect(scene.delivered.map(\.sequence) == Array(4...20))
     }
 
+    @Test func aRequestWhoseEventsAllLieBehindWhatIsPurgedGoesOn() throws {
+        var scene = Scene(try Scene.settings { $0.flushSpread = .fixed(.zero) })
+        scene.damaged[.normal] = [1, 2]
+        scene.becomeReachable()
+        scene.accept(20)
+        #expect(scene.flights.map(\.sequences) == [Array(3...12)])
+        move(&scene, to: 3, .purged)
+        #expect(scene.sent.count == 1 && scene.flights.count == 1)
+        scene.drain()
+        #expect(scene.delivered.map(\.sequence) == Array(3...20))
+        #expect(scene.destination.isDrained && scene.ledgers[.normal]?.delivered == 18)
+    }
+
     @Test func aMoveThatIsOldNewsChangesNothing() throws {
         var scene = try online(20)
         scene.answer(200)

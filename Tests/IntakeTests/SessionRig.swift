@@ -38,7 +38,7 @@ final class SessionRig {
     func commit() -> Settlement? {
         guard admission.hasEvents else { return nil }
         let (ordinal, batches) = admission.seal()
-        let outcomes = batches.map { batch -> BatchOutcome? in
+        let outcomes = batches.map { batch -> BatchOutcome in
             for event in events(of: batch) { stored.append((batch.log, event)) }
             var at = 0
             for length in batch.lengths {
@@ -51,19 +51,14 @@ final class SessionRig {
             next[batch.log] = first + UInt64(batch.count)
             return .durable(epoch: epoch, first: first)
         }
-        return settled(Settlement(ordinal: ordinal, outcomes: outcomes))
+        return admission.settle(ordinal: ordinal, outcomes)
     }
 
     /// Seals what is open and says that the queue refused it.
     func refuse(_ refusal: Refusal) -> Settlement? {
         guard admission.hasEvents else { return nil }
         let (ordinal, batches) = admission.seal()
-        return settled(Settlement(ordinal: ordinal, outcomes: batches.map { _ in .refused(refusal) }))
-    }
-
-    private func settled(_ settlement: Settlement) -> Settlement {
-        admission.settleRecent(settlement)
-        return settlement
+        return admission.settle(ordinal: ordinal, batches.map { _ in .refused(refusal) })
     }
 }
 

@@ -28,6 +28,8 @@ import Time
             "\(tally.acknowledged) of \(tally.posts) events accepted", "\(tally.requests) requests",
             "\(tally.repeats) repeats", "\(Int(tally.virtualTime.inSeconds)) virtual seconds",
         ]
+        let unseen = ConsentCase.allCases.filter { tally.consentCases[$0] == nil }
+        #expect(unseen.isEmpty || tally.seeds < 24, "\(unseen) never came up")
         try? StandardStream.error.write(Array("simulated: \(words.joined(separator: ", "))\n".utf8))
     }
 

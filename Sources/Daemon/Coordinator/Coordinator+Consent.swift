@@ -8,6 +8,9 @@ package import Time
 
 /// The states of consent: what the sessions refuse, what delivery keeps back, and what is to be purged.
 extension Coordinator {
+    /// How long after a failure the events of a denied category are tried to be purged again.
+    package static let purgePause = Duration.seconds(10)
+
     /// Takes what a new configuration says of consent.
     package mutating func use(consent settings: ConsentSettings, at now: Instant) -> [CoordinatorEffect] {
         occasion = "reload"
@@ -29,6 +32,8 @@ extension Coordinator {
 
     /// Takes what happens to the state of a category.
     mutating func consent(_ event: ConsentEvent, at now: Instant) {
+        // And once more after it: what was on its way to the disk when it was ordered has become known since.
+        if event.mayTakeEventsOut { admission.forgetRecent() }
         switch event {
         case .asked(let state, let category): change(at: now) { $0.ask(state, of: category) }
         case .answered(let state, let category, let isDurable):
@@ -114,4 +119,12 @@ package enum ConsentEvent: Sendable {
     case eventPurgeBegins(sequence: UInt64)
     /// It is gone, or that failed.
     case eventPurged
+
+    /// Events whose repeats are known may be gone after it.
+    fileprivate var mayTakeEventsOut: Bool {
+        switch self {
+        case .asked(let state, _), .answered(let state, _, _): state == .deny
+        default: true
+        }
+    }
 }

@@ -1,6 +1,6 @@
 internal import Configuration
-internal import Control
-internal import Gates
+package import Control
+package import Gates
 
 extension ConsentSettings {
     /// What the configuration says of consent.
@@ -17,7 +17,7 @@ extension ConsentSettings {
 
 extension ConsentState {
     /// The state that an operator means.
-    init(_ word: ConsentWord) {
+    package init(_ word: ConsentWord) {
         switch word {
         case .allow: self = .allow
         case .hold: self = .hold

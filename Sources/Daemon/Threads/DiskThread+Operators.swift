@@ -25,35 +25,11 @@ extension DiskThread {
             case .forget(let destination): return answer(try queue.forget(destination: destination), order)
             case .rename(let destination, let name):
                 return answer(try queue.rename(destination: destination, to: name), order)
-            case .consent(let category, let state): return try set(state, of: category)
-            case .purge(let category): return .purged(try queue.purge(log: .consent(category)))
-            case .purgeEvent(let id):
-                guard let event = EventID(text: Array(id.utf8)) else { return .unknown("no event has that id") }
-                return .purged(try queue.purge(id: event))
+            case .consent, .purge, .purgeEvent: return ConsentDesk(queue).carryOut(order)
             case .pause, .resume, .probe: return .done
             }
         } catch {
             return .failed("\(error)")
-        }
-    }
-
-    /// Makes a state durable, then purges what it denies.
-    private func set(_ word: ConsentWord, of category: String) throws(QueueError) -> OperatorAnswer {
-        let state = ConsentState(word)
-        do throws(QueueError) {
-            try queue.keep(consent: [category: state])
-        } catch {
-            // On a full disk the purge may make the room.
-            guard state == .deny, error.isLackOfRoom else { throw error }
-            let purged = try queue.purge(log: .consent(category))
-            try queue.keep(consent: [category: state])
-            return .consent(word, purged: purged)
-        }
-        guard state == .deny else { return .consent(word, purged: 0) }
-        do throws(QueueError) {
-            return .consent(word, purged: try queue.purge(log: .consent(category)))
-        } catch {
-            return .unpurged("\(error)")
         }
     }
 

@@ -24,6 +24,11 @@ struct Batch: Sendable {
     /// True where its event is a dead letter that is sent again.
     var isLetter: Bool { triesAsLetter != nil }
 
+    /// True where the number of one of its events is less.
+    func carriesEvent(below low: UInt64) -> Bool {
+        dispositions.contains { $0.kind == .delivered && $0.sequences.lowerBound < low }
+    }
+
     /// The sequence number of its event, where it carries one only.
     var only: UInt64? {
         events == 1 ? dispositions.first { $0.kind == .delivered }?.sequences.lowerBound : nil

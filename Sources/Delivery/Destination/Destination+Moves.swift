@@ -14,7 +14,7 @@ extension Destination {
         for place in places.indices {
             if places[place].prepared?.log == move.log { places[place].prepared = nil }
             guard move.kind == .purged, let batch = places[place].batch, batch.log == move.log, !batch.isLetter,
-                batch.sequences.lowerBound < move.low
+                batch.carriesEvent(below: move.low)
             else { continue }
             if let request = places[place].request { cancel(request, &effects) }
             places[place].batch = nil

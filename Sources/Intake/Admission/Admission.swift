@@ -95,15 +95,32 @@ package final class Admission {
         return (ordinal - 1, batches)
     }
 
-    /// Learns what became of events, so that repeats of those that are durable are known.
-    package func settleRecent(_ settlement: Settlement) { recent.settle(settlement) }
+    /// Learns what became of the commit sealed last, so that repeats of what is durable are known.
+    ///
+    /// `outcomes` are those of its batches, in the order they were sealed in.
+    package func settle(ordinal: UInt64, _ outcomes: [BatchOutcome]) -> Settlement {
+        precondition(outcomes.count == sealed.count && ordinal + 1 == self.ordinal)
+        var byNumber = [BatchOutcome?](repeating: nil, count: (sealed.last?.number ?? -1) + 1)
+        for (sealed, outcome) in zip(sealed, outcomes) { byNumber[sealed.number] = outcome }
+        let settlement = Settlement(ordinal: ordinal, outcomes: byNumber)
+        recent.settle(settlement)
+        return settlement
+    }
+
+    /// Refuses the events of some logs that wait to be sealed; nil where there are none.
+    package func refuseOpen(_ refused: [LogName: Refusal]) -> Settlement? {
+        let discarded = waiting.discard(Array(refused.keys))
+        guard let last = discarded.map(\.number).max() else { return nil }
+        var outcomes = [BatchOutcome?](repeating: nil, count: last + 1)
+        for batch in discarded { outcomes[batch.number] = refused[batch.log].map { .refused($0) } }
+        let settlement = Settlement(ordinal: ordinal, outcomes: outcomes)
+        recent.settle(settlement)
+        return settlement
+    }
 
     /// Forgets what is durable, so that no event that is purged makes its repeat one.
     package func forgetRecent() { recent.forget() }
 
     /// Takes emptied batches back, for their storage.
     package func recycle(_ batches: consuming [OpenBatch]) { waiting.recycle(batches) }
-
-    /// Forgets the open events of logs that a commit refused; the batches forgotten.
-    func discardOpen(_ logs: [LogName]) -> [(number: Int, log: LogName)] { waiting.discard(logs) }
 }

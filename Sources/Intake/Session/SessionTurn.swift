@@ -75,7 +75,7 @@ package struct Settlement {
     }
 
     /// What became of an event; nil where this settlement does not say.
-    func outcome(of position: Position) -> BatchOutcome? {
+    package func outcome(of position: Position) -> BatchOutcome? {
         guard position.ordinal == ordinal, position.batch < outcomes.count else { return nil }
         return outcomes[position.batch]
     }

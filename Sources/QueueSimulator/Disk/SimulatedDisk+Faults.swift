@@ -8,6 +8,7 @@ extension SimulatedDisk {
         hasCrashed = false
         crashStep = nil
         failingSyncs = 0
+        syncsBeforeFailing = 0
         failingWrites = 0
         failingReads = 0
         mishap = nil

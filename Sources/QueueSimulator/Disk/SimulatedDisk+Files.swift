@@ -60,12 +60,13 @@ extension SimulatedDisk {
         guard life == self.life else { throw .io }
         try step()
         guard !ignoresSyncs else { return }
-        guard failingSyncs == 0 else {
+        guard failingSyncs == 0 || syncsBeforeFailing > 0 else {
             failingSyncs -= 1
             node.image.failSynchronise(reverting: node.mayFail && Bool.random(using: &random))
             throw errno
         }
         node.image.synchronise(remembering: node.mayFail)
+        syncsBeforeFailing = max(0, syncsBeforeFailing - 1)
         syncs += 1
     }
 

@@ -26,6 +26,8 @@ package final class SimulatedDisk: Storage {
     package var crashStep: Int?
     /// How many of the next syncs of files fail.
     package var failingSyncs = 0
+    /// How many succeed before them.
+    package var syncsBeforeFailing = 0
     /// How many of the next writes fail, part of them done.
     package var failingWrites = 0
     /// How many of the next reads fail, with EIO.

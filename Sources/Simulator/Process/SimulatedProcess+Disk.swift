@@ -1,6 +1,6 @@
+internal import Control
 internal import Daemon
 internal import Delivery
-internal import Gates
 internal import Queue
 internal import QueueSimulator
 internal import Time
@@ -15,8 +15,8 @@ enum DiskWork {
     case resolve(DeadLetterName)
     case drop(destination: String)
     case retry(destination: String)
-    /// Keep a state of the category.
-    case consent(ConsentState)
+    /// A state of the category, or a purge.
+    case order(OperatorOrder, untilDone: Bool)
     case stop
 }
 
@@ -76,6 +76,7 @@ extension SimulatedProcess {
             world.promise.buries(sequence, of: log, for: destination)
             let outcome = desk.bury(sequence, of: log, for: destination, refusal, at: world.wall)
             guard !world.disk.hasCrashed else { return }
+            world.promise.buried(sequence, of: log, for: destination, outcome)
             reply(.buried(destination: destination, id: id, outcome))
         case .letter(let destination, let id, let passage):
             let found = desk.next(of: destination, by: passage)
@@ -86,11 +87,13 @@ extension SimulatedProcess {
             _ = try? queue.retry(queue.deadLetters(of: destination, limit: 3).map(\.name))
             guard !world.disk.hasCrashed else { return }
             reply(.lettersChanged)
-        case .consent(let state):
-            let isDurable = (try? queue.keep(consent: [Simulation.category: state])) != nil
+        case .order(let order, let untilDone):
+            world.promise.carriesOut(order, queue)
+            let answer = ConsentDesk(queue).carryOut(order)
             guard !world.disk.hasCrashed else { return }
-            if isDurable { world.promise.keptConsent(state) }
-            reply(.consent(.answered(state, of: Simulation.category, isDurable: isDurable)))
+            let last = world.promise.carriedOut(order, answer, queue)
+            tellMoves()
+            reply { $0.carriedOut(order, untilDone: untilDone, answer, through: last) }
         case .drop(let destination):
             _ = try? queue.drop(queue.deadLetters(of: destination, limit: 4).map(\.name))
         case .stop:
@@ -124,10 +127,12 @@ extension SimulatedProcess {
     /// The age clock, milliseconds.
     private var age: UInt64 { UInt64(world.now.nanoseconds / 1_000_000) }
 
-    /// Tells the loop's thread; one after the other.
-    private func reply(_ event: CoordinatorEvent) {
+    private func reply(_ event: CoordinatorEvent) { reply { $0.tell(event) } }
+
+    /// Has the loop's thread take an answer; one after the other.
+    private func reply(_ body: @escaping (SimulatedProcess) -> Void) {
         let at = max(lastReply, world.now + world.disk.elapsed + world.span(.zero ... .milliseconds(1)))
         lastReply = at
-        world.plan(life, after: at - world.now) { $0.tell(event) }
+        world.plan(life, after: at - world.now, body)
     }
 }

@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Control
 internal import Daemon
 internal import Delivery
 internal import Gates
@@ -48,7 +49,7 @@ final class SimulatedProcess {
         let admission = Admission(
             context: AcceptContext(connectionType: .unknown, closed: []),
             recent: RecentEvents(seed: queue.recovery.keySeed, keys: queue.recovery.keyed.map(\.key)))
-        admission.consent = Consent(kept: queue.recovery.consent, used: [Simulation.category])
+        admission.consent = Consent(kept: queue.recovery.consent, used: snapshot.categories)
         var made: UInt64 = 0
         let units = world.settings.destinations.map { settings in
             made += 1
@@ -84,7 +85,9 @@ final class SimulatedProcess {
     /// A client posts an event, which may be refused.
     func post(_ event: Int, _ bytes: [UInt8], to log: LogName) {
         let admission = coordinator.admission
-        guard admission.refusal(for: log) == nil else { return }
+        let refusal = admission.refusal(for: log)
+        world.promise.offered(to: log, refusal)
+        guard refusal == nil else { return }
         let position = admission.append(bytes.span, to: log, acceptedAt: world.wall)
         posts[position.ordinal, default: []].append((position, event))
         world.promise.posted(event, bytes, log, coordinator, life: life)
@@ -138,20 +141,27 @@ final class SimulatedProcess {
         case .resolve(let host): resolve(host)
         case .send(let request, let addresses): send(request, addresses)
         case .cancel(let request): end(request)
-        case .answer(let ordinal, let outcomes): answer(ordinal, outcomes)
-        case .dropConnections, .notice, .change, .statusChanged, .keepConsent, .purge, .refuseOpen: break
+        case .answer(let ordinal, let outcomes):
+            settle(coordinator.admission.settle(ordinal: ordinal, outcomes))
+            world.promise.require(posts[ordinal] == nil, "a commit is answered with too few outcomes")
+        case .refuseOpen(let log, let refusal):
+            guard let settlement = coordinator.admission.refuseOpen([log: refusal]) else { return }
+            world.promise.count(.refusedWhileOpen)
+            settle(settlement)
+        case .purge(let category): carryOut(.purge(category: category), untilDone: true)
+        case .dropConnections, .notice, .change, .statusChanged, .keepConsent: break
         }
     }
 
-    private func answer(_ ordinal: UInt64, _ outcomes: [BatchOutcome]) {
-        for (position, event) in posts.removeValue(forKey: ordinal) ?? [] {
-            guard position.batch < outcomes.count else {
-                world.promise.require(false, "a commit is answered with too few outcomes")
-                return
+    private func settle(_ settlement: Settlement) {
+        let left = (posts[settlement.ordinal] ?? []).filter { position, event in
+            guard let outcome = settlement.outcome(of: position) else { return true }
+            if case .durable(let epoch, let first) = outcome {
+                world.promise.acknowledged(event, EventID(epoch: epoch, sequence: first + UInt64(position.index)))
             }
-            guard case .durable(let epoch, let first) = outcomes[position.batch] else { continue }
-            world.promise.acknowledged(event, EventID(epoch: epoch, sequence: first + UInt64(position.index)))
+            return false
         }
+        posts[settlement.ordinal] = left.isEmpty ? nil : left
     }
 
     private func resolve(_ host: String) {

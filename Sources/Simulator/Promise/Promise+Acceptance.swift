@@ -12,7 +12,7 @@ internal import Time
 extension Promise {
     func posted(_ event: Int, _ bytes: [UInt8], _ log: LogName, _ coordinator: Coordinator, life: Int) {
         var views: [String: View] = [:]
-        let isOnHold = log == Self.heldLog && coordinator.admission.consent.state(of: Simulation.category) == .hold
+        let isOnHold = log == Self.consentLog && coordinator.admission.consent.state(of: Simulation.category) == .hold
         for unit in coordinator.units { views[unit.name] = view(view(of: unit), onHold: isOnHold) }
         posts[event] = Post(
             log: log, bytes: bytes, life: life, type: announcedType(coordinator), views: views)
@@ -78,7 +78,9 @@ extension Promise {
 
     func crashed(_ end: SimulatedDisk.End, at now: Instant) {
         note("crash: \(end)")
-        lastEnd = (end, now < wokeAt ? min(now, sleptAt) : now)
+        // What was to be synced while the machine slept may still wait for the first turn after it.
+        lastEnd = (end, now < wokeAt + .milliseconds(2_500) ? min(now, sleptAt) : now)
+        if orders.areOpen { count(.diedBetween) }
         answering = nil
         waiting = [:]
         for flight in simulation?.process?.flights.values.map({ $0 }) ?? [] {
@@ -97,6 +99,7 @@ extension Promise {
         note("open")
         checkRecoveredCursors(queue)
         adopt(queue)
+        checkRecoveredConsent(queue)
         checkLedgers(queue)
         openedAt = now
         for name in tracks.keys {
@@ -147,7 +150,9 @@ extension Promise {
             let found = read(queue, log.name, for: name, from: low)
             let letters = tracks[name]?.letters ?? []
             for (sequence, event) in numbers[log.name] ?? [:]
-            where sequence >= low && found[sequence] != event && !letters.contains(event) {
+            where sequence >= low && found[sequence] != event && !letters.contains(event)
+                && !mayBePurged(log.name, sequence)
+            {
                 require(!told.contains(event), "\(log.name.text): \(event), number \(sequence), is lost")
                 ids[event] = nil
                 numbers[log.name]?[sequence] = nil
@@ -171,6 +176,7 @@ extension Promise {
                     let id = EventID(epoch: chunk.epoch, sequence: record.sequence)
                     require(!told.contains(event) || ids[event] == id, "\(event) has another id after a start")
                     ids[event] = id
+                    require(!isGone(event), "\(event) is there again after the receipt of its purge")
                     found[record.sequence] = event
                 }
                 next = chunk.sequences.upperBound + 1
@@ -187,8 +193,9 @@ extension Promise {
         let snapshot = queue.snapshot
         for destination in settings.destinations.map(\.name) {
             for event in told {
+                let isLetter = tracks[destination]?.letters.contains(event) ?? false
                 require(
-                    hasKept(destination, event) || tracks[destination]?.letters.contains(event) ?? false,
+                    hasKept(destination, event) || isLetter || mayBePurged(event),
                     "\(event) never came to \(destination)")
             }
         }
@@ -209,12 +216,25 @@ extension Promise {
                 cursor.queued == 0 || mayBeLost(cursor.log, cursor.low...last - 1),
                 "\(name): \(cursor.queued) are still queued")
             let accepted = snapshot.logs.first { $0.name == cursor.log }?.accepted ?? 0
-            let lost = (1...max(1, accepted)).count { mayBeLost(cursor.log, $0...$0) }
-            let ledger = cursor.ledger
-            require(
-                ledger.delivered + ledger.dead + ledger.purged + ledger.quarantined + cursor.queued == accepted
-                    && ledger.quarantined <= lost,
-                "\(name): \(accepted) accepted, \(ledger), at most \(lost) were not promised")
+            checkSum(of: cursor, among: accepted)
         }
+    }
+
+    /// The sum of a destination in a log, where all is drained.
+    private func checkSum(of cursor: QueueSnapshot.Cursor, among accepted: UInt64) {
+        let name = "\(cursor.destination), \(cursor.log.text)"
+        let numbers = 1...max(1, accepted)
+        let lost = numbers.count { mayBeLost(cursor.log, $0...$0) }
+        let ledger = cursor.ledger
+        require(
+            ledger.delivered + ledger.dead + ledger.purged + ledger.quarantined + cursor.queued == accepted
+                && ledger.quarantined <= lost,
+            "\(name): \(accepted) accepted, \(ledger), at most \(lost) were not promised")
+        // Letters may be dropped, and count as purged then, too.
+        let coverable = numbers.count { mayBeLeftOut(cursor.log, $0...$0, cursor.destination) }
+        require(ledger.purged <= coverable, "\(name): \(ledger.purged) purged, orders cover \(coverable)")
+        let ours = told.filter { posts[$0]?.log == cursor.log }
+        let missing = ours.count { !hasKept(cursor.destination, $0) }
+        require(UInt64(missing) <= ledger.purged + ledger.dead, "\(name): \(missing) never came, \(ledger)")
     }
 }

@@ -46,9 +46,9 @@ extension Promise {
             return []
         }
         let numbers = events.map(\.number)
-        note("\(name): request \(request.id) \(numbers), \(unit.reachability.state)")
-        let log = posts[numbers[0]]?.log
-        require(log != Self.heldLog || !isHeld, "\(name) is sent what is on hold")
+        let log = posts[numbers[0]]?.log.text ?? "no log"
+        note("\(name): request \(request.id) \(numbers) of \(log), \(unit.reachability.state)")
+        checkLeaving(numbers, to: name)
         require(
             others.allSatisfy { areApart($0.events, numbers, track) },
             "two requests to \(name) in one place")
@@ -98,6 +98,11 @@ extension Promise {
     /// The same id on each try, the oldest first, nothing that is settled and nothing left out.
     private func checkEvents(_ events: [SentEvent], _ track: inout Track, _ name: String) {
         guard let log = posts[events[0].number]?.log else { return require(false, "an event that nobody posted") }
+        let isNeighbour = track.refusedAlone.contains { refused in
+            refused != events[0].number && !hasKept(name, refused)
+                && (!track.letters.contains(refused) || track.unburied == refused)
+        }
+        if events.count == 1, isNeighbour { track.neighbours.insert(events[0].number) }
         var next = track.low[log] ?? 1
         for event in events {
             guard let post = posts[event.number], let id = ids[event.number] else {
@@ -105,7 +110,11 @@ extension Promise {
             }
             require(post.log == log, "a batch to \(name) of two logs")
             require(event.id == id.text.text, "\(event.number) goes to \(name) as \(event.id ?? "nothing")")
-            require(event.type == post.type, "\(event.number) was accepted on \(post.type), not \(event.type ?? "-")")
+            // A commit that a power cut met may have lost its circumstances.
+            let mayBeUnknown = event.type == "unknown" && !told.contains(event.number)
+            require(
+                event.type == post.type || mayBeUnknown,
+                "\(event.number) was accepted on \(post.type), not \(event.type ?? "-")")
             // The event behind one that was refused alone tells whether all are.
             let isDue =
                 id.sequence == next
@@ -114,9 +123,6 @@ extension Promise {
                         mayBeLeftOut(log, sequence...sequence, name)
                             || numbers[log]?[sequence].map(track.refusedAlone.contains) ?? false
                     }
-            if !mayBeLeftOut(log, min(next, id.sequence)...id.sequence, name), id.sequence > next {
-                track.neighbours.insert(event.number)
-            }
             require(isDue, "\(name), \(log.text): number \(id.sequence) is sent where \(next) is due")
             next = id.sequence + 1
         }
@@ -132,7 +138,9 @@ extension Promise {
             require(event.isQueued == (event.reason != nil), "\(what): mark and reason differ")
             let hasWaited = id.sequence <= track.markedThrough[post.log] ?? 0
             switch view {
-            case .closed(let reason): require(event.reason == reason, "\(what): \(reason) when it was accepted")
+            case .closed(let reason):
+                let mayBeUnknown = event.reason == "restart" && !told.contains(event.number)
+                require(event.reason == reason || mayBeUnknown, "\(what): \(reason) when it was accepted")
             case .unclear:
                 require(event.isQueued || post.life == life && !hasWaited, "\(what): it waited")
             case .open where post.life != life:
@@ -155,6 +163,11 @@ extension Promise {
         require(repeats <= repeatable, "\(destination): \(repeats) events came again, \(repeatable) may")
         for event in new where told.contains(event) {
             guard let post = posts[event], !(tracks[destination]?.letters.contains(event) ?? false) else { continue }
+            // What was on its way when it was purged comes whenever it comes.
+            if mayBePurged(event) {
+                count(.arrivedLate)
+                continue
+            }
             let last = tracks[destination]?.newestArrival[post.log] ?? 0
             require(event > last, "\(destination), \(post.log.text): \(event) first comes after \(last)")
             tracks[destination]?.newestArrival[post.log] = event

@@ -29,12 +29,17 @@ extension Promise {
         switch event {
         case .answered: break
         case .moved(let moves):
-            for move in moves { tracks[move.destination]?.low[move.log] = move.low }
+            for move in moves { follow(move) }
         case .resumed:
             for name in tracks.keys { tracks[name]?.idleSince = now }
         case .buried(let name, _, let outcome):
-            let taken = waiting.removeValue(forKey: name)
-            if case .kept = outcome { answering = taken }
+            answering = waiting.removeValue(forKey: name)
+            guard let taken = answering, !Self.settlesDelivered(effects) else { break }
+            if case .kept = outcome { require(taken.mayBeForgotten, "\(name): \(taken.events) taken and not settled") }
+            tracks[name]?.repeatable += taken.events.count
+            tracks[name]?.neighbours.formUnion(taken.events)
+            answering = nil
+        case .consent: for name in waiting.keys { waiting[name]?.mayBeForgotten = true }
         case .cursors: for name in tracks.keys { tracks[name]?.disturbances += 1 }
         default: require(answering == nil, "an answer was not told")
         }
@@ -47,6 +52,28 @@ extension Promise {
         for unit in coordinator.units { follow(unit) }
     }
 
+    private static func settlesDelivered(_ effects: [CoordinatorEffect]) -> Bool {
+        effects.contains { effect in
+            if case .settle(_, _, let dispositions) = effect { dispositions.ledger.delivered > 0 } else { false }
+        }
+    }
+
+    /// A cursor moved by itself; past what was purged only where an order covers that.
+    private func follow(_ move: CursorMove) {
+        let low = tracks[move.destination]?.low[move.log] ?? 1
+        note("\(move.destination): the cursor of \(move.log.text) moves from \(low) to \(move.low), \(move.kind)")
+        if move.kind == .purged {
+            for sequence in low..<max(low, move.low) {
+                require(
+                    mayBeLeftOut(move.log, sequence...sequence, move.destination),
+                    "\(move.destination), \(move.log.text): \(sequence) is purged and nobody asked for it")
+            }
+            waiting[move.destination]?.mayBeForgotten = true
+        }
+        // An older word may come after a newer one.
+        tracks[move.destination]?.low[move.log] = max(low, move.low)
+    }
+
     /// A cursor moves after a 2xx, past what that request carried, and at no other time.
     private func checkSettling(_ effects: [CoordinatorEffect]) {
         var isSettled = false
@@ -54,12 +81,19 @@ extension Promise {
             let low = tracks[name]?.low[log] ?? 1
             let ledger = dispositions.ledger
             let through = dispositions.last?.sequences.upperBound ?? 0
-            guard through >= low, ledger.total == through + 1 - low else {
+            // The cursor may have passed the first of them by itself meanwhile.
+            let first = dispositions.first?.sequences.lowerBound ?? low
+            guard through >= low, first <= low, ledger.total == through + 1 - first else {
                 require(false, "\(name), \(log.text): settled through \(through) from \(low) with \(ledger)")
                 return
             }
             let settled = (low...through).compactMap { numbers[log]?[$0] }
             tracks[name]?.low[log] = through + 1
+            for run in dispositions where run.kind == .purged {
+                require(
+                    run.sequences.allSatisfy { mayBePurged(log, $0) },
+                    "\(name), \(log.text): \(run.sequences) are purged and nobody asked for it")
+            }
             for run in dispositions where run.kind == .dead {
                 for event in run.sequences.compactMap({ numbers[log]?[$0] }) {
                     require(
@@ -71,11 +105,13 @@ extension Promise {
                 require(false, "\(name), \(log.text): \(settled) settled without an answer")
                 return
             }
-            let unsent = settled.filter { !answering.events.contains($0) }
             require(
                 !isSettled && ledger.delivered == UInt64(answering.events.count)
                     && answering.events.allSatisfy { settled.contains($0) && hasKept(name, $0) }
-                    && unsent.allSatisfy { !told.contains($0) || tracks[name]?.letters.contains($0) ?? false },
+                    && (low...through).allSatisfy { sequence in
+                        mayBeLeftOut(log, sequence...sequence, name)
+                            || numbers[log]?[sequence].map(answering.events.contains) ?? false
+                    },
                 "\(name), \(log.text): \(settled) settled by an answer to \(answering.events)")
             isSettled = true
         }
@@ -110,6 +146,7 @@ extension Promise {
 
     /// The check's timer runs exactly while not reachable; no check is on its way while reachable; none is left out.
     func turnEnded(_ process: SimulatedProcess, at now: Instant) {
+        checkConsent(process)
         for unit in process.coordinator.units {
             let name = unit.name
             guard let track = tracks[name] else { continue }

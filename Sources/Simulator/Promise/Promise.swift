@@ -30,8 +30,10 @@ final class Promise {
     var answering: Answering?
     /// Requests that were taken, and are settled once the event before them is a dead letter.
     var waiting: [String: Answering] = [:]
-    /// The category is durably on hold, and nobody has asked for anything else.
-    var isHeld = false
+    var orders = ConsentOrders()
+    private(set) var consentCases: [ConsentCase: Int] = [:]
+    /// The last time at which an order about consent was answered with an error.
+    var purgeFailedAt = Instant(nanoseconds: 0)
     var lastEnd: (end: SimulatedDisk.End, at: Instant)?
     /// The last time at which calls of the disk failed or hung.
     var diskWrong = Instant(nanoseconds: 0)
@@ -66,6 +68,8 @@ final class Promise {
         let events: [Int]
         let isCheck: Bool
         let isDelivered: Bool
+        /// What it carried may have been let go of for a purge, and is sent again.
+        var mayBeForgotten = false
     }
 
     /// What is known of one destination.
@@ -99,7 +103,9 @@ final class Promise {
         var letters: Set<Int> = []
         /// Events that were refused alone.
         var refusedAlone: Set<Int> = []
-        /// Events that were sent alone, before an earlier one that was refused; perhaps again, as another batch.
+        /// The event that was to be set apart last, where there was no room for its letter.
+        var unburied: Int?
+        /// Events that were sent alone while another stood refused; perhaps again, as another batch.
         var neighbours: Set<Int> = []
         var cursorHistory: [LogName: [(at: Instant, low: UInt64)]] = [:]
     }
@@ -123,6 +129,8 @@ final class Promise {
         broken = text()
         note("BROKEN: \(text())")
     }
+
+    func count(_ each: ConsentCase) { consentCases[each, default: 0] += 1 }
 
     func note(_ text: @autoclosure () -> String) {
         guard isTracing, let simulation else { return }
@@ -149,10 +157,10 @@ final class Promise {
         }
     }
 
-    /// As `mayBeLost`, or dead letters of a destination.
+    /// As `mayBeLost`, or purged, or dead letters of a destination.
     func mayBeLeftOut(_ log: LogName, _ sequences: ClosedRange<UInt64>, _ destination: String) -> Bool {
         sequences.allSatisfy { sequence in
-            mayBeLost(log, sequence...sequence)
+            mayBeLost(log, sequence...sequence) || mayBePurged(log, sequence)
                 || numbers[log]?[sequence].map { tracks[destination]?.letters.contains($0) ?? false } ?? false
         }
     }
@@ -167,6 +175,12 @@ final class Promise {
             tracks[destination]?.refusedAlone.contains(event) ?? false, "\(destination): \(event) was not refused alone"
         )
         tracks[destination]?.letters.insert(event)
+    }
+
+    func buried(_ sequence: UInt64, of log: LogName, for destination: String, _ outcome: BurialOutcome) {
+        note("\(destination): \(sequence) of \(log.text): \(outcome)")
+        let isFull = if case .full = outcome { true } else { false }
+        tracks[destination]?.unburied = isFull ? numbers[log]?[sequence] : nil
     }
 
     func hasKept(_ destination: String, _ event: Int) -> Bool {

@@ -8,6 +8,7 @@ extension Simulation {
     /// Takes a request on its way; a life that is over hears nothing of it, the collector does.
     func carry(_ request: OutgoingRequest, _ events: [Int], _ addresses: [IPAddress], life: Int) {
         countRequest()
+        mayInterfere(with: events)
         guard let link = network.active?.index else {
             return fail(request, .noRoute, life, after: .zero)
         }

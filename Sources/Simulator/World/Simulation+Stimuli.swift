@@ -1,10 +1,11 @@
 internal import Bytes
+internal import Control
 internal import Daemon
 internal import Delivery
-internal import Gates
 internal import Posix
 internal import Queue
 internal import QueueSimulator
+internal import Reachability
 internal import Time
 
 /// What happens to the daemon, by the seed: posts, changes of the world, faults, ends.
@@ -17,6 +18,7 @@ extension Simulation {
         repeating(every: settings.crashes) { $0.end() }
         repeating(every: .seconds(60)) { $0.operate() }
         repeating(every: .seconds(40)) { $0.changeConsent() }
+        repeating(every: .seconds(50)) { $0.purgeEvent() }
         repeating(every: .seconds(60), afterHealing: true) { $0.dropLetters() }
         repeating(every: .seconds(90)) { $0.sleep() }
         repeating(every: .seconds(100)) { $0.hangDisk() }
@@ -37,6 +39,7 @@ extension Simulation {
     private func post() {
         guard now >= asleepUntil, let process, !process.isStopping else { return }
         let isRare = chance(6)
+        var isForCategory = false
         for _ in 0..<Int.random(in: 1...(isRare ? 25 : 4), using: &random) {
             events += 1
             var bytes: [UInt8] = Array("{\"n\":".utf8)
@@ -48,7 +51,10 @@ extension Simulation {
             let other: LogName = chance(40) ? .consent(Self.category) : (chance(50) ? .urgent : .bulk)
             let log: LogName = chance(60) ? .normal : other
             process.post(events, bytes, to: log)
+            isForCategory = isForCategory || log == Promise.consentLog
         }
+        // What waits for the next commit is refused then.
+        if !isHealed, isForCategory, chance(2) { takeCategoryOut() }
         process.endTurn()
     }
 
@@ -96,15 +102,65 @@ extension Simulation {
         process?.endTurn()
     }
 
-    /// The category whose events are posted, held and allowed.
+    /// The category whose events are posted, held, denied, purged and allowed.
     static let category = "ads"
 
     func changeConsent() {
+        switch Int.random(in: 0..<100, using: &random) {
+        case _ where isHealed: give(.consent(category: Self.category, .allow))
+        case 0..<45: give(.consent(category: Self.category, .allow))
+        case 45..<62: give(.consent(category: Self.category, .hold))
+        case 62..<85: deny()
+        default: give(.purge(category: Self.category))
+        }
+    }
+
+    private func deny() {
+        give(.consent(category: Self.category, .deny))
+        guard chance(60) else { return }
+        plan(after: span(.milliseconds(5)...(.seconds(20)))) { $0.give(.consent(category: Self.category, .allow)) }
+    }
+
+    private func takeCategoryOut() {
+        if chance(60) { deny() } else { give(.purge(category: Self.category)) }
+    }
+
+    /// An event on its way, a dead letter, or one of the newest is to be purged.
+    private func purgeEvent() {
+        let flying = process?.flights.values.flatMap(\.events).sorted() ?? []
+        let letters = promise.tracks.values.flatMap(\.letters).sorted()
+        let newest = promise.told.sorted().suffix(40)
+        let wanted = chance(40) ? flying : chance(40) ? letters : Array(newest)
+        guard let event = wanted.randomElement(using: &random) else { return }
+        purge(event)
+    }
+
+    private func purge(_ event: Int) {
+        guard let id = promise.ids[event] else { return }
+        give(.purgeEvent(id: id.text.text))
+    }
+
+    /// Orders come while what they forbid is on its way, too.
+    func mayInterfere(with events: [Int]) {
+        guard !isHealed, let event = events.randomElement(using: &random) else { return }
+        let isForCategory = promise.posts[event]?.log == Promise.consentLog
+        guard chance(isForCategory ? 8 : 3) else { return }
+        plan(after: span(.zero ... .milliseconds(150))) { world in
+            if isForCategory, world.chance(80) { world.takeCategoryOut() } else { world.purge(event) }
+        }
+    }
+
+    /// Has an order given, which may meet a crash, or a disk that fails.
+    private func give(_ order: OperatorOrder) {
         guard now >= asleepUntil, let process, !process.isStopping else { return }
-        let state: ConsentState = isHealed || chance(50) ? .allow : .hold
-        promise.asksConsent(state)
-        process.tell(.consent(.asked(state, of: Self.category)))
-        process.postToDisk(.consent(state))
+        if !isHealed {
+            if chance(20) { disk.crashStep = disk.steps + Int.random(in: 0..<20, using: &random) }
+            if settings.hasDiskErrors, chance(50) {
+                failDisk()
+                disk.syncsBeforeFailing = Int.random(in: 0...3, using: &random)
+            }
+        }
+        process.carryOut(order)
         process.endTurn()
     }
 
@@ -112,6 +168,16 @@ extension Simulation {
     private func dropLetters() {
         guard isHealed || chance(30), let name = settings.destinations.randomElement(using: &random)?.name else {
             return
+        }
+        // Somebody has looked at what is refused, behind which there may be nothing that would tell of others.
+        let unit = process?.coordinator.units.first { $0.name == name }
+        if isHealed, now >= asleepUntil, unit?.delivery.status.reason == .refusing {
+            promise.flushed(name)
+            process?.tell(.resume(destination: name))
+        }
+        // A small queue may be full without a letter, and hold what it has no room to set apart.
+        if isHealed, let event = promise.tracks[name]?.unburied, process?.queue.deadLetters(limit: 1).isEmpty ?? false {
+            purge(event)
         }
         process?.postToDisk(isHealed || chance(40) ? .drop(destination: name) : .retry(destination: name))
     }

@@ -27,6 +27,7 @@ package final class Simulation {
         /// Events that came to a collector again.
         package var repeats = 0
         package var virtualTime = Duration.zero
+        package var consentCases: [ConsentCase: Int] = [:]
 
         package init() {}
 
@@ -39,6 +40,7 @@ package final class Simulation {
             left.crashes += right.crashes
             left.repeats += right.repeats
             left.virtualTime += right.virtualTime
+            left.consentCases.merge(right.consentCases) { $0 + $1 }
         }
     }
 
@@ -117,6 +119,7 @@ package final class Simulation {
         tally.acknowledged = promise.acknowledgedCount
         tally.repeats = collectors.values.reduce(0) { $0 + $1.repeats }
         tally.posts = events
+        tally.consentCases = promise.consentCases
         tally.virtualTime = now - Instant(nanoseconds: 1_000_000_000_000)
     }
 
