@@ -9,8 +9,9 @@ extension Queue {
     /// What fails stays.
     func makeRoom(for bytes: Int, in name: LogName, _ moment: Moment) {
         for log in logsInOrder where log.spare != nil { dropSpare(of: log) }
+        for log in logsInOrder { while retire(log, recycling: false) {} }
+        // That takes room, too.
         for log in logsInOrder {
-            while retire(log, recycling: false) {}
             guard isSettled(log), log.bytes > emptySegmentBytes else { continue }
             guard beginEmptySegment(of: log, moment) else { continue }
             while retire(log, recycling: false) {}

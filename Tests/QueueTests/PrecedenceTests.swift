@@ -60,7 +60,7 @@ import Time
         for log in bench.accepted.keys { #expect(try bench.drain(log).events == bench.accepted[log]) }
         bench.housekeep()
         #expect(!bench.queue.condition.refused.contains(.normal))
-        #expect(isTaken(bench.commit(.urgent, length: length)))
+        for log in [LogName.urgent, .normal] { #expect(isTaken(bench.commit(log, length: length))) }
     }
 
     /// Whatever comes and goes, and whoever takes the room: no lane is taken where a more urgent one was just refused.
