@@ -1,3 +1,4 @@
+internal import Bytes
 package import Posix
 
 /// Why the queue could not be opened, or could not do what was asked.
@@ -23,6 +24,8 @@ package enum QueueError: Error, Equatable, Sendable {
     case full(LogName, bytes: UInt64, limit: UInt64)
     /// The file system has less room than `KeepFree`; a state.
     case noRoom(available: UInt64, keep: UInt64)
+    /// The file system has room for no more files; a state.
+    case noFiles
     /// The dead letters have reached the share of `MaxSize` that they may fill, or as many as there may be; a state.
     case deadLettersFull(bytes: UInt64, limit: UInt64)
     /// A dead letter's file cannot be read as it was written.
@@ -32,14 +35,14 @@ package enum QueueError: Error, Equatable, Sendable {
     package var endsStart: Bool {
         switch self {
         case .missingDirectory, .notOurs, .forbidden, .locked, .unknownFormat: true
-        case .failed, .full, .noRoom, .deadLettersFull, .damagedLetter: false
+        case .failed, .full, .noRoom, .noFiles, .deadLettersFull, .damagedLetter: false
         }
     }
 
     /// True where there is no room, be it counted here or told by the system.
     package var isLackOfRoom: Bool {
         switch self {
-        case .full, .noRoom, .failed(_, _, _, .noSpace), .failed(_, _, _, .quota): true
+        case .full, .noRoom, .noFiles, .failed(_, _, _, .noSpace), .failed(_, _, _, .quota): true
         default: false
         }
     }
@@ -64,11 +67,17 @@ extension QueueError: CustomStringConvertible {
             "\(path): format \(version) with features \(features) is not known to this version"
         case .failed(let operation, let path, let offset, let errno):
             "\(operation.rawValue) of \(path) at \(offset): \(errno)"
-        case .full(let log, let bytes, let limit): "full for \(log.text): \(bytes) of \(limit) bytes"
+        case .full(let log, let bytes, let limit):
+            "MaxSize= is reached for \(log.text): \(Self.shown(bytes)) of \(Self.shown(limit))"
         case .noRoom(let available, let keep):
-            "file system full: \(available) bytes free of \(keep) to be kept free"
-        case .deadLettersFull(let bytes, let limit): "full for dead letters: \(bytes) of \(limit) bytes"
+            "the file system is full: \(Self.shown(available)) free"
+                + (keep > 0 ? ", of which KeepFree= keeps \(Self.shown(keep))" : "")
+        case .noFiles: "the file system is full: it has room for no more files"
+        case .deadLettersFull(let bytes, let limit):
+            "full for dead letters: \(Self.shown(bytes)) of \(Self.shown(limit))"
         case .damagedLetter(let path): "\(path): a damaged dead letter"
         }
     }
+
+    private static func shown(_ bytes: UInt64) -> String { Amount.bytes(Int64(clamping: bytes)) }
 }

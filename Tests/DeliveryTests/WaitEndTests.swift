@@ -20,7 +20,7 @@ struct WaitEndTests {
         scene.accept(2)
         scene.burialOutcome = .full(detail: "no room")
         while !scene.flights.isEmpty { scene.answer(status, [HeaderField(name: "Retry-After", value: "90")]) }
-        scene.burialOutcome = .kept
+        scene.burialOutcome = .kept(EventID(epoch: 1, sequence: 1))
         let isWaiting = scene.destination.status.isHeld || scene.destination.status.isThrottled
         #expect(isWaiting && scene.destination.status.nextAttempt != nil)
         scene.settled[.normal] = 2
