@@ -14,6 +14,8 @@ package struct QueueOptions: Sendable {
     package var segmentBytes: Int
     /// How much of a segment is read at once, bytes.
     package var readBytes = SegmentWindow.usualStep
+    /// How many dead letters are removed, or made to be sent again, between two commits.
+    package var lettersPerSlice = 512
     /// What damaged bytes copied aside may take, in bytes.
     package var quarantineBytes: Int
     /// How old an event may become (`MaxAge`); nil: as old as its own time to live allows.

@@ -8,7 +8,8 @@ extension DiskThread {
     /// So many dead letters are shown at once.
     private static let pageOfLetters = 32
 
-    func carryOut(_ order: OperatorOrder) -> OperatorAnswer {
+    /// Carries out an order; nil where it is answered later, by `advanceOrders`.
+    func carryOut(_ order: OperatorOrder, _ number: UInt64) -> OperatorAnswer? {
         do throws(QueueError) {
             snapshotIsDue = true
             switch order {
@@ -21,12 +22,25 @@ extension DiskThread {
             case .letters(let destination?, _, _) where !queue.knows(destination: destination):
                 return .unknown(destination: destination)
             case .letters(let destination, let id, let after): return try letters(destination, id, after)
-            case .retry(let selection), .drop(let selection): return try dispose(selection, order)
-            case .forget(let destination): return answer(try queue.forget(destination: destination), order)
+            case .retry(let selection), .drop(let selection): return try dispose(selection, order, number)
+            case .forget(let destination):
+                // Its letters first, of which there may be many.
+                guard queue.knows(destination: destination), !queue.isConfigured(destination) else {
+                    return answer(try queue.forget(destination: destination), order)
+                }
+                let letters = queue.beginDrop(.all(of: [destination]))
+                longOrders.append(LongOrder(number, letters) { [self] dropped throws(QueueError) in
+                    let answer = answer(try queue.forget(destination: destination), order)
+                    guard case .count(let count) = answer else { return answer }
+                    return .count(count + dropped)
+                })
+                return nil
             case .rename(let destination, let name):
                 return answer(try queue.rename(destination: destination, to: name), order)
-            case .consent(let category, let state): return try set(state, of: category)
-            case .purge(let category): return .purged(try queue.purge(log: .consent(category)))
+            case .consent(let category, let state): return try set(state, of: category, number)
+            case .purge(let category):
+                try purge(category, number) { .purged($0) }
+                return nil
             case .purgeEvent(let id):
                 guard let event = EventID(text: Array(id.utf8)) else { return .unknown("no event has that id") }
                 return .purged(try queue.purge(id: event))
@@ -38,23 +52,37 @@ extension DiskThread {
     }
 
     /// Makes a state durable, then purges what it denies.
-    private func set(_ word: ConsentWord, of category: String) throws(QueueError) -> OperatorAnswer {
+    private func set(
+        _ word: ConsentWord, of category: String, _ number: UInt64
+    ) throws(QueueError) -> OperatorAnswer? {
         let state = ConsentState(word)
         do throws(QueueError) {
             try queue.keep(consent: [category: state])
         } catch {
             // On a full disk the purge may make the room.
             guard state == .deny, error.isLackOfRoom else { throw error }
-            let purged = try queue.purge(log: .consent(category))
-            try queue.keep(consent: [category: state])
-            return .consent(word, purged: purged)
+            try purge(category, number) { [queue] purged throws(QueueError) in
+                try queue.keep(consent: [category: state])
+                return .consent(word, purged: purged)
+            }
+            return nil
         }
         guard state == .deny else { return .consent(word, purged: 0) }
         do throws(QueueError) {
-            return .consent(word, purged: try queue.purge(log: .consent(category)))
+            try purge(category, number, failed: { .unpurged("\($0)") }, then: { .consent(word, purged: $0) })
+            return nil
         } catch {
             return .unpurged("\(error)")
         }
+    }
+
+    /// Purges the events of a category; its letters follow in slices, then the answer.
+    private func purge(
+        _ category: String, _ number: UInt64, failed: @escaping (QueueError) -> OperatorAnswer = { .failed("\($0)") },
+        then answer: @escaping (UInt64) throws(QueueError) -> OperatorAnswer
+    ) throws(QueueError) {
+        let purge = try queue.beginPurge(log: .consent(category))
+        longOrders.append(LongOrder(number, purge.letters, failed: failed) { _ throws(QueueError) in try answer(purge.events) })
     }
 
     private func logs() -> [LogReport] {
@@ -66,16 +94,22 @@ extension DiskThread {
         }
     }
 
-    private func dispose(_ selection: LetterSelection, _ order: OperatorOrder) throws(QueueError) -> OperatorAnswer {
+    private func dispose(
+        _ selection: LetterSelection, _ order: OperatorOrder, _ number: UInt64
+    ) throws(QueueError) -> OperatorAnswer? {
         if let name = selection.destination, !queue.knows(destination: name) { return .unknown(destination: name) }
-        let wanted = try names(selection)
+        let wanted = try letters(of: selection)
         guard wanted.isKnown else { return .unknown("no dead letter has that id") }
-        guard case .retry = order else { return .count(try queue.drop(wanted.names)) }
-        let sendable = wanted.names.filter { queue.isConfigured($0.destination) }
-        if sendable.isEmpty, let name = wanted.names.first?.destination {
+        guard case .retry = order else {
+            longOrders.append(LongOrder(number, queue.beginDrop(wanted.letters)) { .count($0) })
+            return nil
+        }
+        let sendable = wanted.letters.filter(queue.isConfigured)
+        if sendable.destinations.isEmpty, let name = wanted.letters.destinations.first {
             return .conflict("\(name) is no longer configured, so nothing would send them: put its section back first")
         }
-        return .count(try queue.retry(sendable))
+        longOrders.append(LongOrder(number, queue.beginRetry(sendable)) { .count($0) })
+        return nil
     }
 
     private func answer(_ outcome: RemovalOutcome, _ order: OperatorOrder) -> OperatorAnswer {
@@ -133,15 +167,16 @@ extension DiskThread {
         }
     }
 
-    private func names(
-        _ selection: LetterSelection
-    ) throws(QueueError) -> (names: [DeadLetterName], isKnown: Bool) {
+    private func letters(
+        of selection: LetterSelection
+    ) throws(QueueError) -> (letters: MeantLetters, isKnown: Bool) {
         guard let ids = selection.ids else {
-            return (queue.deadLetters(of: selection.destination, limit: .max).map(\.name), true)
+            let all = queue.destinationsWithLetters
+            return (.all(of: selection.destination.map { all.intersection([$0]) } ?? all), true)
         }
         let events = ids.compactMap { EventID(text: Array($0.utf8)) }
         let names = try queue.deadLetters(ofEvents: Set(events), destination: selection.destination)
-        return (names, ids.isEmpty || !names.isEmpty)
+        return (.named(names), ids.isEmpty || !names.isEmpty)
     }
 }
 
