@@ -76,6 +76,7 @@ int cl_statvfs(const char *path, cl_space *to) {
     if (RETRY(statvfs(path, &space)) < 0) return -errno;
     to->total = (uint64_t)space.f_blocks * space.f_frsize;
     to->available = (uint64_t)space.f_bavail * space.f_frsize;
+    to->files = space.f_files == 0 ? UINT64_MAX : space.f_favail;
     to->read_only = (space.f_flag & ST_RDONLY) != 0;
     return 0;
 }

@@ -45,6 +45,8 @@ package struct FileSystemSpace: Sendable, Equatable {
     package let total: UInt64
     /// Bytes that an unprivileged process may still use.
     package let available: UInt64
+    /// Files that it may still make; `UInt64.max` where the file system sets no limit.
+    package let files: UInt64
     package let isReadOnly: Bool
 }
 
@@ -176,7 +178,8 @@ package enum FileSystem {
     package static func space(at path: String) throws(Errno) -> FileSystemSpace {
         var raw = cl_space()
         try checked(cl_statvfs(path, &raw))
-        return FileSystemSpace(total: raw.total, available: raw.available, isReadOnly: raw.read_only != 0)
+        return FileSystemSpace(
+            total: raw.total, available: raw.available, files: raw.files, isReadOnly: raw.read_only != 0)
     }
 
     package static func rename(_ from: String, to: String) throws(Errno) { try checked(cl_rename(from, to)) }

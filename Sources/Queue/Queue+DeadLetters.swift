@@ -12,8 +12,8 @@ extension Queue {
     /// dead. A letter whose event its destination has settled already is left out, but one that was to be sent again
     /// takes the place of the old one.
     ///
-    /// - Throws: `deadLettersFull` where they would take more than a tenth of the queue's size, or all files more than
-    ///   that size, `failed`; then none is kept.
+    /// - Throws: `deadLettersFull` where they would take more than their share of a tenth of the queue's size, or all
+    ///   files more than that size, `tooManyDeadLetters`, `failed`; then none is kept.
     package func bury(_ letters: [DeadLetter]) throws(QueueError) {
         try completeStart()
         let fresh = letters.filter { letter in
@@ -21,7 +21,14 @@ extension Queue {
             return low.map { letter.id.sequence >= $0 } ?? false || deadLetters.stage(of: letter.name) == .retried
         }
         guard !fresh.isEmpty else { return }
-        try deadLetters.add(fresh, limit: options.maximumBytes / 10, room: roomInAll)
+        do throws(QueueError) {
+            try deadLetters.add(fresh, within: letterLimits)
+        } catch  where error.keepsLettersOut || error.isLackOfRoom {
+            // One that was sent again stands where it did, with its old answer, should there be no room for the new one.
+            let names = fresh.map(\.name)
+            guard names.allSatisfy({ deadLetters.stage(of: $0) == .retried }) else { throw error }
+            try deadLetters.putBack(names)
+        }
     }
 
     /// The dead letters of a destination, or of all, in order; at most `limit` of them, behind `name`.

@@ -116,14 +116,15 @@ extension Queue {
     ) -> [(key: CursorKey, sequences: ArraySlice<UInt64>)] {
         switch letters {
         case .named(let names):
-            Dictionary(grouping: Set(names), by: CursorKey.init).sorted { $0.value[0] > $1.value[0] }.map { key, names in
-                let found = names.map(\.sequence).sorted().filter { sequence in
-                    deadLetters.letters(of: key, from: sequence).first.map {
-                        $0.sequence == sequence && isWanted(key, $0)
-                    } ?? false
+            Dictionary(grouping: Set(names), by: CursorKey.init).sorted { $0.value[0] > $1.value[0] }
+                .map { key, names in
+                    let found = names.map(\.sequence).sorted().filter { sequence in
+                        deadLetters.letters(of: key, from: sequence).first.map {
+                            $0.sequence == sequence && isWanted(key, $0)
+                        } ?? false
+                    }
+                    return (key, found[...])
                 }
-                return (key, found[...])
-            }
         case .all(let destinations):
             letterKeys().reversed().filter { destinations.contains($0.destination) }.map { key in
                 (key, deadLetters.letters(of: key, from: 0).filter { isWanted(key, $0) }.map(\.sequence)[...])

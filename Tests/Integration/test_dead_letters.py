@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness import request, until
+from harness import Collector, Script, request, until
 from made_queue import checksum_library
 
 OPTIONS = "Format=object\nRetryMin=250ms\nFlushSpread=0"
@@ -130,3 +130,31 @@ def test_a_kill_between_two_slices_counts_each_letter_once(many_letters):
     assert request(daemon.control, *words, {"Content-Type": "application/json"}, 60)[0] == 200
     ledger = daemon.assert_ledger()
     assert letters_left(daemon) == ledger["dead"] == 0 and ledger["purged"] >= LETTERS
+
+
+def test_the_letters_of_one_destination_leave_another_its_share(daemons):
+    """`full` has as many letters as it may and is held; `other` sets its first bad event apart and goes on."""
+    collectors = {name: Collector() for name in ("full", "other")}
+    daemon = daemons(
+        destinations={name: each.url for name, each in collectors.items()}, options=OPTIONS,
+        sections="[Queue]\nMaxSize=16M\nKeepFree=0%")
+    daemon.start()
+    share = (16 << 20) // 10 // 2 // 4096
+    deliver(daemon, range(1, share + 2))
+    daemon.stop()
+    make_letters(daemon, share, destination="full")
+    daemon.start()
+    assert daemon.assert_ledger("full")["dead"] == share
+    for each in collectors.values():
+        each.script = Script(status=400)
+    daemon.post_numbers([5_000])
+    until(lambda: "held" in daemon.destination("full")["flags"], 10, "full is held")
+    assert "bytes" in daemon.destination("full")["last_error"]["detail"]
+    until(lambda: daemon.assert_ledger("other")["dead"] == 1, 10, "other has its letter")
+    collectors["other"].script = Script()
+    daemon.post_numbers(range(6_000, 6_020))
+    until(lambda: daemon.assert_ledger("other")["queued"] == 0, 10, "other goes on")
+    assert "held" not in daemon.destination("other")["flags"]
+    assert daemon.assert_ledger("full")["dead"] == share
+    for each in collectors.values():
+        each.stop()

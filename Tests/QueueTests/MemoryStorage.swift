@@ -40,6 +40,8 @@ final class MemoryStorage: Storage {
     var durableFiles: [String: Node] = [:]
     var durableFolders: Set<String> = [""]
     var available: UInt64 = 1 << 40
+    /// Files that the file system has room for.
+    var filesLeft: UInt64 = .max
     /// Called before each call; an errno makes it fail, and is asked whether half of a write is done.
     var fault: ((Call) -> Errno?)?
     var writesHalf = false
@@ -106,7 +108,9 @@ final class MemoryStorage: Storage {
         keepNames(of: path)
     }
 
-    func space() throws(Errno) -> StorageSpace { StorageSpace(total: 1 << 40, available: available) }
+    func space() throws(Errno) -> StorageSpace {
+        StorageSpace(total: 1 << 40, available: available, files: filesLeft)
+    }
 
     private func keepNames(of path: String) {
         durableFiles = durableFiles.filter { Self.folder(of: $0.key) != path }

@@ -44,6 +44,7 @@ typedef struct {
 typedef struct {
     uint64_t total;          /* bytes */
     uint64_t available;      /* bytes that an unprivileged process may use */
+    uint64_t files;          /* inodes that it may use; UINT64_MAX where the file system sets no limit */
     uint32_t read_only;
 } cl_space;
 

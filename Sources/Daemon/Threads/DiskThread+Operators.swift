@@ -29,11 +29,12 @@ extension DiskThread {
                     return answer(try queue.forget(destination: destination), order)
                 }
                 let letters = queue.beginDrop(.all(of: [destination]))
-                longOrders.append(LongOrder(number, letters) { [self] dropped throws(QueueError) in
-                    let answer = answer(try queue.forget(destination: destination), order)
-                    guard case .count(let count) = answer else { return answer }
-                    return .count(count + dropped)
-                })
+                longOrders.append(
+                    LongOrder(number, letters) { [self] dropped throws(QueueError) in
+                        let answer = answer(try queue.forget(destination: destination), order)
+                        guard case .count(let count) = answer else { return answer }
+                        return .count(count + dropped)
+                    })
                 return nil
             case .rename(let destination, let name):
                 return answer(try queue.rename(destination: destination, to: name), order)
@@ -82,7 +83,8 @@ extension DiskThread {
         then answer: @escaping (UInt64) throws(QueueError) -> OperatorAnswer
     ) throws(QueueError) {
         let purge = try queue.beginPurge(log: .consent(category))
-        longOrders.append(LongOrder(number, purge.letters, failed: failed) { _ throws(QueueError) in try answer(purge.events) })
+        longOrders.append(
+            LongOrder(number, purge.letters, failed: failed) { _ throws(QueueError) in try answer(purge.events) })
     }
 
     private func logs() -> [LogReport] {

@@ -6,9 +6,9 @@ internal import Posix
 /// What there is comes from the names; no letter is read at the start.
 final class DeadLetterStore {
     static let folder = "dead"
-    /// There are no more, however small they are.
-    private static let maximumLetters = 65_536
     private static let page = 4_096
+    /// No letter is made where the file system has room for fewer files, which events may need.
+    private static let filesForEvents: UInt64 = 64
 
     /// How far a letter has come.
     enum Stage: Equatable {
@@ -51,8 +51,20 @@ final class DeadLetterStore {
     private var folders: Set<String> = []
     /// Destinations whose folder could not be listed, so that it is not known what there is; nil: none could.
     private var unlisted: Set<String>? = []
-    private var count = 0
-    private var letterBytes = 0
+    private var all = Use()
+    private var uses: [String: Use] = [:]
+    /// What letters take.
+    struct Use {
+        var letters = 0
+        /// On disk, without folders.
+        var bytes = 0
+
+        mutating func add(_ letters: Int, bytes: Int) {
+            self.letters += letters
+            self.bytes += bytes
+        }
+    }
+
     /// Letters that are delivered, counted or unlinked.
     private(set) var unfinished: Set<DeadLetterName> = []
     /// Letters of which a part was written, or all, before that failed; they are to go.
@@ -66,7 +78,7 @@ final class DeadLetterStore {
     }
 
     /// What it takes on disk, bytes.
-    var bytes: Int { letterBytes + folders.count * Self.page }
+    var bytes: Int { all.bytes + folders.count * Self.page }
 }
 
 // MARK: What there is
@@ -109,8 +121,13 @@ extension DeadLetterStore {
         forget(name)
         shelves[Queue.CursorKey(name), default: LetterShelf()].enter(
             LetterShelf.Letter(sequence: name.sequence, stage: stage, room: room))
-        letterBytes += room
-        count += 1
+        count(1, bytes: room, of: name.destination)
+    }
+
+    private func count(_ letters: Int, bytes: Int, of destination: String) {
+        all.add(letters, bytes: bytes)
+        uses[destination, default: Use()].add(letters, bytes: bytes)
+        if uses[destination]?.letters == 0 { uses[destination] = nil }
     }
 
     func set(_ name: DeadLetterName, to stage: Stage) {
@@ -125,8 +142,7 @@ extension DeadLetterStore {
     func forget(_ name: DeadLetterName) {
         unfinished.remove(name)
         guard let letter = shelves[Queue.CursorKey(name)]?.remove(name.sequence) else { return }
-        letterBytes -= letter.room
-        count -= 1
+        count(-1, bytes: -letter.room, of: name.destination)
         if shelves[Queue.CursorKey(name)]?.letters.isEmpty == true { shelves[Queue.CursorKey(name)] = nil }
     }
 }
@@ -205,21 +221,22 @@ extension DeadLetterStore {
 // MARK: Files
 
 extension DeadLetterStore {
-    /// Writes letters, which are durable when it returns.
+    /// Writes letters, which are durable when it returns; one that was to be sent again takes the place of the old one.
     ///
-    /// They may take `limit` bytes with those that are there, and `room` bytes with new folders.
-    ///
-    /// - Throws: `deadLettersFull`, or `failed`; then none of them is there.
-    func add(_ letters: [DeadLetter], limit: UInt64, room: Int) throws(QueueError) {
+    /// - Throws: `deadLettersFull`, `tooManyDeadLetters` or `failed`; then none of them is there.
+    func add(_ letters: [DeadLetter], within limits: LetterLimits) throws(QueueError) {
         try clearFailed()
         let images = letters.map { $0.encode(seal: seal) }
-        let grown = images.reduce(0) { $0 + roundedUp($1.count, to: Self.page) }
         let destinations = Set(letters.map(\.name.folder)).sorted()
-        let newFolders = ([Self.folder] + destinations).count { !folders.contains($0) } * Self.page
-        let limit = min(limit, UInt64(letterBytes + max(0, room - newFolders)))
-        guard UInt64(letterBytes + grown) <= limit, count + letters.count <= Self.maximumLetters else {
-            throw .deadLettersFull(bytes: UInt64(letterBytes), limit: limit)
+        var growth: [String: Use] = [:]
+        for (letter, image) in zip(letters, images) {
+            let room = roundedUp(image.count, to: Self.page)
+            let old = shelves[Queue.CursorKey(letter.name)]?[letter.name.sequence]
+            growth[letter.destination, default: Use()].add(old == nil ? 1 : 0, bytes: room - (old?.room ?? 0))
         }
+        let newFolders = ([Self.folder] + destinations).count { !folders.contains($0) } * Self.page
+        try check(growth, limits, room: limits.room - newFolders)
+        try checkFiles()
         for folder in [Self.folder] + destinations { try make(folder) }
         do throws(QueueError) {
             for (letter, image) in zip(letters, images) { try write(letter.name, image) }
@@ -232,6 +249,31 @@ extension DeadLetterStore {
         for (letter, image) in zip(letters, images) {
             if stage(of: letter.name) == .retried { removeDouble(letter.name, .retry) }
             enter(letter.name, .waiting, room: roundedUp(image.count, to: Self.page))
+        }
+    }
+
+    /// The last files that a file system has room for are the log's.
+    private func checkFiles() throws(QueueError) {
+        let left = try storage.attempt(.status, "") { () throws(Errno) in try storage.space().files }
+        if left < Self.filesForEvents { throw .noFilesForDeadLetters(left: left) }
+    }
+
+    /// What needs no more than was there is always taken.
+    private func check(_ growth: [String: Use], _ limits: LetterLimits, room: Int) throws(QueueError) {
+        var more = Use()
+        for (destination, growth) in growth.sorted(by: { $0.key < $1.key }) {
+            try check(uses[destination] ?? Use(), growth, limits.share)
+            more.add(growth.letters, bytes: growth.bytes)
+        }
+        try check(all, more, Use(letters: limits.all.letters, bytes: min(limits.all.bytes, all.bytes + max(0, room))))
+    }
+
+    private func check(_ used: Use, _ growth: Use, _ limit: Use) throws(QueueError) {
+        if growth.letters > 0, used.letters + growth.letters > limit.letters {
+            throw .tooManyDeadLetters(used.letters, limit: limit.letters)
+        }
+        if growth.bytes > 0, used.bytes + growth.bytes > limit.bytes {
+            throw .deadLettersFull(bytes: UInt64(used.bytes), limit: UInt64(limit.bytes))
         }
     }
 
@@ -289,6 +331,15 @@ extension DeadLetterStore {
             doubled.insert(name)
             throw error
         }
+    }
+
+    /// Has letters wait that were to be sent again, durably.
+    func putBack(_ names: [DeadLetterName]) throws(QueueError) {
+        for name in names {
+            try rename(name, from: .retry, to: .letter)
+            set(name, to: .waiting)
+        }
+        try synchronise(Set(names.map(\.folder)).sorted())
     }
 
     /// Removes a letter's file, whatever its state; not durably.

@@ -62,7 +62,7 @@ package final class FileStorage: Storage {
 
     package func space() throws(Errno) -> StorageSpace {
         let space = try FileSystem.space(at: root)
-        return StorageSpace(total: space.total, available: space.available)
+        return StorageSpace(total: space.total, available: space.available, files: space.files)
     }
 
     private func full(_ path: String) -> String { path.isEmpty ? root : root + "/" + path }

@@ -88,15 +88,19 @@ package struct StorageStatus: Sendable, Equatable {
     }
 }
 
-/// Room on a file system, in bytes.
+/// Room on a file system.
 package struct StorageSpace: Sendable, Equatable {
+    /// Bytes in all.
     package let total: UInt64
-    /// What this process may still use.
+    /// Bytes that this process may still use.
     package let available: UInt64
+    /// Files that it may still make; `UInt64.max` where there is no limit.
+    package let files: UInt64
 
-    package init(total: UInt64, available: UInt64) {
+    package init(total: UInt64, available: UInt64, files: UInt64 = .max) {
         self.total = total
         self.available = available
+        self.files = files
     }
 }
 
