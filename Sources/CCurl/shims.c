@@ -2,6 +2,7 @@
 #define CURL_DISABLE_DEPRECATION   /* curl_multi_socket_all */
 #include "CCurl.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -61,6 +62,18 @@ int ccurl_prepare_socket(curl_socket_t socket, uint32_t user_timeout_millisecond
 CURLcode ccurl_set_made(CURL *easy, ccurl_made_callback made, void *context) {
     CURLcode failed = curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, made);
     return failed ? failed : curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, context);
+}
+
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
+    (void)purpose;
+    int number = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (number < 0) *(int32_t *)context = errno;
+    return number < 0 ? CURL_SOCKET_BAD : number;
+}
+
+CURLcode ccurl_note_socket_failure(CURL *easy, int32_t *failure) {
+    CURLcode failed = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    return failed ? failed : curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, failure);
 }
 
 static int refuse_look_up(void *resolver, void *reserved, void *context) {

@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/timex.h>
 #include <unistd.h>
@@ -140,6 +141,18 @@ int cl_poll_writable(int fd, int timeout_milliseconds) {
 }
 
 int cl_thread_name(const char *name) { return prctl(PR_SET_NAME, name) < 0 ? -errno : 0; }
+
+int64_t cl_raise_descriptor_limit(int64_t wanted) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return -errno;
+    if (limit.rlim_cur < (rlim_t)wanted && limit.rlim_cur < limit.rlim_max) {
+        rlim_t before = limit.rlim_cur;
+        limit.rlim_cur = limit.rlim_max < (rlim_t)wanted ? limit.rlim_max : (rlim_t)wanted;
+        if (setrlimit(RLIMIT_NOFILE, &limit) < 0) limit.rlim_cur = before;
+    }
+    return limit.rlim_cur > INT32_MAX ? INT32_MAX : (int64_t)limit.rlim_cur;
+}
+
 void cl_limit_arenas(int arenas) { mallopt(M_ARENA_MAX, arenas); }
 void cl_trim_heap(void) { malloc_trim(0); }
 

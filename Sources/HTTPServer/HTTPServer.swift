@@ -42,7 +42,7 @@ package final class HTTPServer {
     /// Takes over a listening socket; several may be given.
     package func listen(taking socket: consuming FileDescriptor) throws(Errno) {
         listeners.append(
-            try StreamListener(taking: socket, on: loop) { [weak self] connection in
+            try StreamListener(taking: socket, on: loop, keepingOneBack: true) { [weak self] connection in
                 self?.accept(connection)
             })
     }
@@ -54,7 +54,10 @@ package final class HTTPServer {
         for connection in Array(connections.values) { connection.finish() }
     }
 
-    func forget(_ number: UInt64) { connections[number] = nil }
+    func forget(_ number: UInt64) {
+        connections[number] = nil
+        for listener in listeners { listener.keepOneBack() }
+    }
 
     private func closeLongestIdle() {
         let idle = connections.values.compactMap { connection in connection.idleSince.map { ($0, connection) } }

@@ -14,6 +14,8 @@ internal import Time
 package final class CurlTransport: Transport {
     /// So many requests at once: two for each of 16 destinations, and two more.
     package static let transferLimit = 34
+    /// What the connections to one destination take at most: two, and libcurl's own pair of sockets.
+    package static let descriptorsADestination = 4
 
     private enum Stage {
         case failing
@@ -24,6 +26,7 @@ package final class CurlTransport: Transport {
     private let loop: EventLoop
     private let ended: (UInt64, TransportOutcome) -> Void
     private let idleSpan: Duration
+    private let descriptorLimit: Int
     private let compressor: Compressor
     private var credentials: [String: TLSCredentials] = [:]
     /// Why there are none.
@@ -34,13 +37,16 @@ package final class CurlTransport: Transport {
 
     /// Gives each request's outcome to `ended`, never from within `send`; `Libcurl.start` came before.
     ///
-    /// A destination's connections are closed once no request has been on its way for `idleSpan`.
+    /// A destination's connections are closed once no request has been on its way for `idleSpan`. All of them take at
+    /// most `descriptorLimit` descriptors; where that is too few for all, those of one that idles make room, and a
+    /// request for which none does fails.
     package init(
-        on loop: EventLoop, idleSpan: Duration = .seconds(30),
+        on loop: EventLoop, idleSpan: Duration = .seconds(30), descriptorLimit: Int = .max,
         ended: @escaping (_ request: UInt64, TransportOutcome) -> Void
     ) {
         self.loop = loop
         self.idleSpan = idleSpan
+        self.descriptorLimit = max(descriptorLimit, Self.descriptorsADestination)
         self.ended = ended
         compressor = Compressor(on: loop)
     }
@@ -70,10 +76,12 @@ package final class CurlTransport: Transport {
         precondition(stages.count < Self.transferLimit, "too many requests at once")
         precondition(stages[request.id] == nil, "a request's id is in use")
         if request.url.scheme != .unix, addresses.isEmpty {
-            return fail(request, .dns, "no address is known for \(request.proxy?.host ?? request.url.host)")
+            let host = request.proxy?.host ?? request.url.host
+            return fail(request, TransportFailure(reason: .dns, detail: "no address is known for \(host)"))
         }
         if request.url.scheme == .https, credentials[request.destination] == nil {
-            return fail(request, .tls, faults[request.destination] ?? "the certificates are not there")
+            let fault = faults[request.destination] ?? "the certificates are not there"
+            return fail(request, TransportFailure(reason: .tls, detail: fault))
         }
         guard let level = request.gzipLevel, request.body.count >= OutgoingRequest.compressionMinimum else {
             return start(request, body: request.body, isCompressed: false, addresses)
@@ -110,7 +118,9 @@ package final class CurlTransport: Transport {
     }
 
     private func start(_ request: OutgoingRequest, body: [UInt8], isCompressed: Bool, _ addresses: [IPAddress]) {
-        let pool = pool(for: request.destination)
+        guard let pool = pool(for: request.destination) else {
+            return fail(request, .noDescriptor(.tooManyOpenFiles))
+        }
         let transfer = Transfer(request, body: body, on: pool.makeHandle())
         transfer.setOptions(
             target: pool.target(for: request), addresses: addresses, isCompressed: isCompressed,
@@ -119,8 +129,14 @@ package final class CurlTransport: Transport {
         pool.start(transfer)
     }
 
-    private func pool(for destination: String) -> Pool {
+    /// A destination's connections; nil where there are too few descriptors.
+    private func pool(for destination: String) -> Pool? {
         if let pool = pools[destination] { return pool }
+        let most = descriptorLimit / Self.descriptorsADestination
+        if pools.count + retired.count >= most, let idle = pools.first(where: { $0.value.isIdle }) {
+            dropConnections(destination: idle.key)
+        }
+        guard pools.count + retired.count < most else { return nil }
         let pool = Pool(on: loop, credentials: credentials[destination], idleSpan: idleSpan)
         pools[destination] = pool
         pool.ended = { [weak self] transfer, outcome in self?.transferEnded(transfer, outcome) }
@@ -150,12 +166,12 @@ package final class CurlTransport: Transport {
         if pools.isEmpty, retired.isEmpty { Process.trimHeap() }
     }
 
-    private func fail(_ request: OutgoingRequest, _ reason: StateReason, _ detail: String) {
+    private func fail(_ request: OutgoingRequest, _ failure: TransportFailure) {
         stages[request.id] = .failing
         loop.schedule(at: loop.now) { [weak self] in
             guard let self, case .failing = self.stages[request.id] else { return }
             self.stages[request.id] = nil
-            self.ended(request.id, .failed(TransportFailure(reason: reason, detail: detail)))
+            self.ended(request.id, .failed(failure))
         }
     }
 }

@@ -7,6 +7,7 @@ internal import CCurl
 final class EasyHandle {
     let raw: UnsafeMutableRawPointer
     private let message: UnsafeMutablePointer<CChar>
+    private let failure: UnsafeMutablePointer<Int32>
     private var lists: [UnsafeMutablePointer<curl_slist>] = unsafe []
 
     /// Nil where there is no memory.
@@ -15,12 +16,15 @@ final class EasyHandle {
         unsafe self.raw = raw
         unsafe message = .allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        unsafe failure = .allocate(capacity: 1)
+        unsafe failure.initialize(to: 0)
     }
 
     deinit {
         reset()
         unsafe curl_easy_cleanup(raw)
         unsafe message.deallocate()
+        unsafe failure.deallocate()
     }
 
     /// Sets every option back; connections and sessions stay.
@@ -28,6 +32,7 @@ final class EasyHandle {
         unsafe curl_easy_reset(raw)
         while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
         unsafe message.pointee = 0
+        unsafe failure.pointee = 0
     }
 
     /// What libcurl says went wrong; empty where it says nothing.
@@ -35,6 +40,12 @@ final class EasyHandle {
 
     /// Has libcurl write its error text here.
     func collectErrorText() { check(unsafe ccurl_set_error_buffer(raw, message)) }
+
+    /// The errno with which a socket could not be made; 0 where each could.
+    var socketFailure: Int32 { unsafe failure.pointee }
+
+    /// Has libcurl's sockets made by a function that keeps the errno, of which libcurl says nothing.
+    func noteSocketFailure() { check(unsafe ccurl_note_socket_failure(raw, failure)) }
 
     func set(_ option: CURLoption, _ value: Int) { check(unsafe ccurl_set_long(raw, option, value)) }
     func set(_ option: CURLoption, offset value: Int) { check(unsafe ccurl_set_offset(raw, option, curl_off_t(value))) }

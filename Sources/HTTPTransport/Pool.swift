@@ -54,6 +54,9 @@ final class Pool {
 
     deinit { precondition(isClosed, "a pool was dropped before it was closed") }
 
+    /// True where no request is on its way.
+    var isIdle: Bool { running.isEmpty }
+
     /// A handle for a new transfer.
     func makeHandle() -> EasyHandle {
         if let idle = idleHandles.popLast() { return idle }
@@ -195,7 +198,7 @@ final class Pool {
         let end = TransferEnd(
             code: code, proxyStatus: transfer.easy.number(CURLINFO_HTTP_CONNECTCODE),
             systemError: Int32(truncatingIfNeeded: transfer.easy.number(CURLINFO_OS_ERRNO)),
-            text: transfer.easy.errorText,
+            socketFailure: transfer.easy.socketFailure, text: transfer.easy.errorText,
             certificate: code == CURLE_PEER_FAILED_VERIFICATION ? problem : nil,
             verdict: transfer.easy.number(CURLINFO_SSL_VERIFYRESULT), isClockRight: Clock.isSynchronised)
         return end.outcome

@@ -10,6 +10,8 @@ struct TransferEnd {
     let proxyStatus: Int
     /// The last errno of a socket call; 0 where there was none.
     let systemError: Int32
+    /// The errno with which a socket could not be made; 0 where each could.
+    let socketFailure: Int32
     /// libcurl's own words; empty where it has none.
     let text: String
     /// What is known of a certificate that was refused.
@@ -29,6 +31,7 @@ struct TransferEnd {
     }
 
     var failure: TransportFailure {
+        if code == CURLE_COULDNT_CONNECT, socketFailure != 0 { return .noDescriptor(Errno(code: socketFailure)) }
         var detail = text.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : text
         if let certificate { detail += " (\(certificate))" }
         return TransportFailure(reason: reason, detail: detail, isCertificateRefused: isCertificateRefused)
@@ -76,5 +79,12 @@ struct TransferEnd {
         case .connectionReset, .brokenPipe: .reset
         default: nil
         }
+    }
+}
+
+extension TransportFailure {
+    /// This machine has no socket for a connection; the other end is not to blame.
+    static func noDescriptor(_ error: Errno) -> TransportFailure {
+        TransportFailure(reason: .address, detail: "this machine has no socket left for a connection: \(error)")
     }
 }

@@ -86,6 +86,7 @@ extension Pool {
 
     /// Has libcurl tell of each socket that it makes for this handle.
     func prepareSockets(of easy: EasyHandle) {
+        easy.noteSocketFailure()
         easy.check(unsafe ccurl_set_made(easy.raw, noteMade, Unmanaged.passUnretained(self).toOpaque()))
     }
 }

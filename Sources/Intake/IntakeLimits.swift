@@ -12,6 +12,8 @@ package struct IntakeLimits: Sendable, Hashable {
     package var queueRoom = QueueRoom(QueueOptions())
     package var maximumConnections = 1_024
     package var maximumConnectionsPerUser = 256
+    /// Connections over a limit that are told so at one time; more are closed without a word.
+    package var maximumTurnedAway = 64
     /// How long a connection may be silent with nothing to wait for.
     package var idleTimeout: Duration = .seconds(300)
     /// How long the head of a request may take, from its first byte.

@@ -24,6 +24,8 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     package static let exists = Errno(code: EEXIST)
     package static let notDirectory = Errno(code: ENOTDIR)
     package static let isDirectory = Errno(code: EISDIR)
+    package static let tooManyOpenFiles = Errno(code: EMFILE)
+    package static let tooManyOpenInSystem = Errno(code: ENFILE)
     package static let invalid = Errno(code: EINVAL)
     package static let fileTooLarge = Errno(code: EFBIG)
     package static let noSpace = Errno(code: ENOSPC)

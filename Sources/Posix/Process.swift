@@ -25,6 +25,12 @@ package enum Process {
     /// At most so many malloc arenas (mallopt(3), M_ARENA_MAX).
     package static func limitArenas(_ count: Int32) { cl_limit_arenas(count) }
 
+    /// Has the process have at least so many descriptors, as far as it may; how many it may have then (getrlimit(2)).
+    package static func raiseDescriptorLimit(to wanted: Int) -> Int {
+        let limit = cl_raise_descriptor_limit(Int64(wanted))
+        return limit < 0 ? wanted : Int(limit)
+    }
+
     /// Gives unused heap back to the kernel.
     package static func trimHeap() { cl_trim_heap() }
 

@@ -12,8 +12,8 @@ extension Queue {
     /// dead. A letter whose event its destination has settled already is left out, but one that was to be sent again
     /// takes the place of the old one.
     ///
-    /// - Throws: `deadLettersFull` where they would take more than a tenth of the queue's size, or all files more than
-    ///   that size, `failed`; then none is kept.
+    /// - Throws: `deadLettersFull` where they would take more than their share of a tenth of the queue's size, or all
+    ///   files more than that size, `tooManyDeadLetters`, `failed`; then none is kept.
     package func bury(_ letters: [DeadLetter]) throws(QueueError) {
         try completeStart()
         let fresh = letters.filter { letter in
@@ -21,17 +21,40 @@ extension Queue {
             return low.map { letter.id.sequence >= $0 } ?? false || deadLetters.stage(of: letter.name) == .retried
         }
         guard !fresh.isEmpty else { return }
-        try deadLetters.add(fresh, limit: options.maximumBytes / 10, room: roomInAll)
+        do throws(QueueError) {
+            try deadLetters.add(fresh, within: letterLimits)
+        } catch  where error.keepsLettersOut || error.isLackOfRoom {
+            // One that was sent again stands where it did, with its old answer, should there be no room for the new one.
+            let names = fresh.map(\.name)
+            guard names.allSatisfy({ deadLetters.stage(of: $0) == .retried }) else { throw error }
+            try deadLetters.putBack(names)
+        }
     }
 
     /// The dead letters of a destination, or of all, in order; at most `limit` of them, behind `name`.
     package func deadLetters(
         of destination: String? = nil, after name: DeadLetterName? = nil, limit: Int
     ) -> [ListedLetter] {
-        let keys = deadLetters.keys.filter { destination == nil || $0.destination == destination }
-        let names = keys.flatMap { deadLetters.names(of: $0) { $1 == .waiting || $1 == .retried } }
-        let wanted = names.filter { one in name.map { $0 < one } ?? true }.sorted().prefix(limit)
-        return wanted.map { ListedLetter(name: $0, isRetried: deadLetters.stage(of: $0) == .retried) }
+        var listed: [ListedLetter] = []
+        let place = name.map { ($0.destination, $0.log.text) }
+        for key in letterKeys(of: destination) where listed.count < limit {
+            let here = (key.destination, key.log.text)
+            if let place, here < place { continue }
+            let first = name.map { place ?? here == here ? $0.sequence + 1 : 0 } ?? 0
+            let shown = deadLetters.letters(of: key, from: first).lazy.filter(\.stage.isShown)
+            listed += shown.prefix(limit - listed.count).map { letter in
+                ListedLetter(
+                    name: DeadLetterName(destination: key.destination, log: key.log, sequence: letter.sequence),
+                    isRetried: letter.stage == .retried)
+            }
+        }
+        return listed
+    }
+
+    /// The destinations and logs that have letters, in order.
+    func letterKeys(of destination: String? = nil) -> [CursorKey] {
+        deadLetters.keys.filter { destination == nil || $0.destination == destination }
+            .sorted { ($0.destination, $0.log.text) < ($1.destination, $1.log.text) }
     }
 
     /// True for a dead letter that is to be sent again.
@@ -43,11 +66,14 @@ extension Queue {
     package func deadLetters(
         ofEvents ids: Set<EventID>, destination: String?
     ) throws(QueueError) -> [DeadLetterName] {
-        let numbers = Set(ids.map(\.sequence))
+        let numbers = Set(ids.map(\.sequence)).sorted()
+        let names = letterKeys(of: destination).flatMap { key in
+            numbers.map { DeadLetterName(destination: key.destination, log: key.log, sequence: $0) }
+        }
         var found: [DeadLetterName] = []
-        for letter in deadLetters(of: destination, limit: .max) where numbers.contains(letter.name.sequence) {
+        for name in names where deadLetters.stage(of: name)?.isShown ?? false {
             do throws(QueueError) {
-                if let id = try deadLetters.read(letter.name)?.id, ids.contains(id) { found.append(letter.name) }
+                if let id = try deadLetters.read(name)?.id, ids.contains(id) { found.append(name) }
             } catch {
                 guard case .damagedLetter = error else { throw error }
             }
@@ -64,26 +90,18 @@ extension Queue {
     ///
     /// Those that their cursor has not passed yet stay, as do those that are not there.
     package func drop(_ names: [DeadLetterName]) throws(QueueError) -> UInt64 {
-        try remove(settled(names) { $0 == .waiting || $0 == .retried })
+        var work = beginDrop(.named(names))
+        return try finish(&work)
     }
 
     /// Has dead letters sent again: they count as queued until `resolve`, or `bury` again; how many they were.
     package func retry(_ names: [DeadLetterName]) throws(QueueError) -> UInt64 {
-        try completeStart()
-        let wanted = settled(names) { $0 == .waiting }
-        // A crash must not have their cursor wait for them once more.
-        try synchroniseCursors()
-        for name in wanted {
-            try deadLetters.rename(name, from: .letter, to: .retry)
-            deadLetters.set(name, to: .retried)
-        }
-        let folders = Set(wanted.map(\.folder)).sorted()
-        try twice { () throws(QueueError) in try deadLetters.synchronise(folders) }
-        return UInt64(wanted.count)
+        var work = beginRetry(.named(names))
+        return try finish(&work)
     }
 
     /// Does what ends an order that is else done, once more where it fails: that may have been but one call.
-    private func twice(_ end: () throws(QueueError) -> Void) throws(QueueError) {
+    func twice(_ end: () throws(QueueError) -> Void) throws(QueueError) {
         do throws(QueueError) { try end() } catch { try end() }
     }
 
@@ -107,28 +125,6 @@ extension Queue {
         }
     }
 
-    /// Removes letters durably, whatever their stage; returns how many.
-    ///
-    /// One that its cursor has not passed leaves its event as it was before the letter.
-    func remove(_ names: [DeadLetterName]) throws(QueueError) -> UInt64 {
-        try completeStart()
-        // What was delivered must be counted first: after a crash it is told from what is removed by its number.
-        try finishLetters()
-        var failure: QueueError?
-        for name in names {
-            do throws(QueueError) {
-                try deadLetters.unlink(name)
-                deadLetters.set(name, to: .unlinked)
-            } catch {
-                failure = error
-                break
-            }
-        }
-        try twice(finishLetters)
-        if let failure { throw failure }
-        return UInt64(names.count)
-    }
-
     /// Counts the letters that were delivered or removed, and lets them go.
     ///
     /// Names first, then the cursor, then the files of those delivered: whichever of it a crash leaves undone, the next
@@ -139,14 +135,13 @@ extension Queue {
         guard !names.isEmpty else { return }
         let folders = Set(names.map(\.folder)).sorted()
         try deadLetters.synchronise(folders)
+        for (key, ended) in Dictionary(grouping: names, by: CursorKey.init).sorted(by: { $0.value[0] < $1.value[0] }) {
+            recount(ended, of: key)
+        }
         for name in names {
             switch deadLetters.stage(of: name) {
-            case .delivered:
-                recount(name) { $0.delivered += 1 }
-                deadLetters.set(name, to: .counted)
-            case .unlinked:
-                recount(name) { $0.purged += 1 }
-                deadLetters.forget(name)
+            case .delivered: deadLetters.set(name, to: .counted)
+            case .unlinked: deadLetters.forget(name)
             default: break
             }
         }
@@ -159,12 +154,19 @@ extension Queue {
         if !delivered.isEmpty { try deadLetters.synchronise(folders) }
     }
 
-    /// Counts a letter that its cursor has passed as something else than dead.
-    private func recount(_ name: DeadLetterName, as change: (inout Ledger) -> Void) {
-        let key = CursorKey(destination: name.destination, log: name.log)
-        guard var cursor = cursors[key], name.sequence < cursor.state.low, cursor.state.ledger.dead > 0 else { return }
-        cursor.state.ledger.dead -= 1
-        change(&cursor.state.ledger)
+    /// Counts those letters that their cursor has passed as something else than dead.
+    private func recount(_ letters: [DeadLetterName], of key: CursorKey) {
+        guard var cursor = cursors[key] else { return }
+        let before = cursor.state.ledger
+        for name in letters where name.sequence < cursor.state.low && cursor.state.ledger.dead > 0 {
+            switch deadLetters.stage(of: name) {
+            case .delivered: cursor.state.ledger.delivered += 1
+            case .unlinked: cursor.state.ledger.purged += 1
+            default: continue
+            }
+            cursor.state.ledger.dead -= 1
+        }
+        guard cursor.state.ledger != before else { return }
         cursor.slot = cursorFile.write(slot(key, cursor.state), at: cursor.slot)
         cursors[key] = cursor
     }
@@ -189,9 +191,7 @@ extension Queue {
     }
 
     /// Letters that count as queued again.
-    func retried(_ key: CursorKey) -> UInt64 {
-        UInt64(deadLetters.names(of: key) { $1 == .retried }.count)
-    }
+    func retried(_ key: CursorKey) -> UInt64 { UInt64(deadLetters.retried(key).count) }
 }
 
 // MARK: The start

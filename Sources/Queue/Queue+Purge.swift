@@ -8,18 +8,31 @@ extension Queue {
     ///
     /// - Throws: `failed`; then some of it may be gone, and what is not is purged by the next call.
     package func purge(log name: LogName) throws(QueueError) -> UInt64 {
+        var purge = try beginPurge(log: name)
+        _ = try finish(&purge.letters)
+        return purge.events
+    }
+
+    /// Takes the events of a log out, which are gone from the disk when this returns; `advance` does it to its letters.
+    ///
+    /// Counts as `purge` does.
+    package func beginPurge(log name: LogName) throws(QueueError) -> (events: UInt64, letters: LetterWork) {
         try completeStart()
-        guard unlisted != nil || logs[name] != nil else { return 0 }
+        guard unlisted != nil || logs[name] != nil else { return (0, remove([])) }
         let log = state(of: name)
         // What the start could not read is there all the same.
         try completeRecovery(of: log)
-        guard log.last > 0 || !log.segments.isEmpty || log.spare != nil else { return 0 }
+        guard log.last > 0 || !log.segments.isEmpty || log.spare != nil else { return (0, remove([])) }
         let low = leastLow(in: name) ?? log.oldest
-        let keys = deadLetters.keys.filter { $0.log == name }
-        let letters = keys.flatMap { deadLetters.names(of: $0) { _, _ in true } }.sorted()
-        let events = log.last + 1 - low + UInt64(Set(letters.map(\.sequence).filter { $0 < low }).count)
+        let keys = letterKeys().filter { $0.log == name }
+        let letters = keys.flatMap { deadLetters.letters(of: $0, from: 0).map(\.sequence) }
+        let events = log.last + 1 - low + UInt64(Set(letters.filter { $0 < low }).count)
         try deadLetters.synchroniseFolders()
-        _ = try remove(letters)
+        // What has a letter that its cursor has not passed counts as purged with the events.
+        let all = MeantLetters.all(of: Set(keys.map(\.destination)))
+        let pending = numbers(of: all) { $0.log == name && $1.stage.isCounted && !hasPassed($1, $0) }
+        var first = remove(pending)
+        _ = try finish(&first)
         for (key, cursor) in cursors.sorted(by: { $0.key.destination < $1.key.destination }) where key.log == name {
             guard cursor.state.low <= log.last else { continue }
             let rest = Disposition(.purged, cursor.state.low...log.last)
@@ -30,7 +43,7 @@ extension Queue {
         }
         try synchroniseCursors()
         try replaceSegments(of: log)
-        return events
+        return (events, remove(numbers(of: all) { $0.log == name && $1.stage.isCounted }))
     }
 
     /// Unlinks all files of a log but a new segment without events, whose name says how far it has come.
@@ -88,7 +101,7 @@ extension Queue {
             try synchroniseNames(of: log)
             let letters = try letters(of: wanted, in: log.name, known: holes)
             untoldPurged.formUnion(letters.ids)
-            _ = try remove(letters.names)
+            try remove(letters.names)
         }
         defer { untoldPurged = [] }
         return UInt64(untoldPurged.count)

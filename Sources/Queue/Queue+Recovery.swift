@@ -356,11 +356,9 @@ extension Queue {
             let key = CursorKey(destination: destination, log: log.name)
             var state = CursorState(low: first, origin: first - 1, ledger: Ledger())
             // Those of a cursor that was lost.
-            let letters = deadLetters.names(of: key) { $0 < state.low && ($1 == .waiting || $1 == .retried) }
+            let letters = deadLetters.names(of: key) { $0 < state.low && $1.isCounted }
             leaveStrays(among: letters, atMost: letters.count)
-            adopt(
-                deadLetters.names(of: key) { $0 < state.low && ($1 == .waiting || $1 == .retried) }, by: &state, of: key
-            )
+            adopt(deadLetters.names(of: key) { $0 < state.low && $1.isCounted }, by: &state, of: key)
             cursors[key] = Cursor(state: state, slot: cursorFile.write(slot(key, state), at: nil))
             made.append(RecoveryReport.CursorReset(destination: destination, log: log.name, low: state.low))
         }

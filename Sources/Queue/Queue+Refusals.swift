@@ -47,8 +47,9 @@ extension Queue {
     package func nextRetried(
         of destination: String, where mayLeave: (LogName) -> Bool
     ) throws(QueueError) -> (Chunk, attempts: Int)? {
-        let keys = deadLetters.keys.filter { $0.destination == destination && mayLeave($0.log) }
-        while let name = keys.compactMap({ deadLetters.names(of: $0) { $1 == .retried }.min() }).min() {
+        let keys = letterKeys(of: destination).filter { mayLeave($0.log) }
+        while let key = keys.first(where: { retried($0) > 0 }), let first = deadLetters.retried(key).first {
+            let name = DeadLetterName(destination: destination, log: key.log, sequence: first)
             do throws(QueueError) {
                 guard let letter = try deadLetters.read(name) else { return nil }
                 let record = Chunk.Record(

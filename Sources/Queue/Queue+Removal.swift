@@ -22,7 +22,7 @@ extension Queue {
 
     private func keeps(_ destination: String) -> Bool {
         cursors.keys.contains { $0.destination == destination }
-            || !deadLetters(of: destination, limit: 1).isEmpty
+            || !letterKeys(of: destination).isEmpty
     }
 
     /// Gives up all that is kept for a destination, durably: the events it had still to get, and its dead letters.
@@ -41,7 +41,7 @@ extension Queue {
         let letters = deadLetters(of: destination, limit: .max).count { letter in
             cursor(destination: destination, log: letter.name.log).map { letter.name.sequence < $0.low } ?? true
         }
-        _ = try remove(names.sorted())
+        try remove(names)
         let before = cursors
         for key in keys {
             if let cursor = cursors.removeValue(forKey: key) { cursorFile.free(cursor.slot) }
@@ -60,7 +60,7 @@ extension Queue {
         guard !isConfigured(destination) else { return .isConfigured }
         guard keeps(destination) else { return .isUnknown }
         guard !knows(destination: name) else { return .isTaken }
-        guard deadLetters(of: destination, limit: 1).isEmpty else { return .hasLetters }
+        guard letterKeys(of: destination).isEmpty else { return .hasLetters }
         try completeStart()
         let before = cursors
         for (key, cursor) in cursors where key.destination == destination {

@@ -26,8 +26,12 @@ package enum QueueError: Error, Equatable, Sendable {
     case noRoom(available: UInt64, keep: UInt64)
     /// The file system has room for no more files; a state.
     case noFiles
-    /// The dead letters have reached the share of `MaxSize` that they may fill, or as many as there may be; a state.
+    /// The dead letters, of a destination or of all, have reached the share of `MaxSize` that they may fill; a state.
     case deadLettersFull(bytes: UInt64, limit: UInt64)
+    /// There are as many dead letters, of a destination or of all, as there may be; a state.
+    case tooManyDeadLetters(Int, limit: Int)
+    /// The file system has too few inodes left for dead letters; a state.
+    case noFilesForDeadLetters(left: UInt64)
     /// A dead letter's file cannot be read as it was written.
     case damagedLetter(path: String)
 
@@ -35,7 +39,9 @@ package enum QueueError: Error, Equatable, Sendable {
     package var endsStart: Bool {
         switch self {
         case .missingDirectory, .notOurs, .forbidden, .locked, .unknownFormat: true
-        case .failed, .full, .noRoom, .noFiles, .deadLettersFull, .damagedLetter: false
+        case .failed, .full, .noRoom, .noFiles, .deadLettersFull, .tooManyDeadLetters, .noFilesForDeadLetters,
+            .damagedLetter:
+            false
         }
     }
 
@@ -49,6 +55,14 @@ package enum QueueError: Error, Equatable, Sendable {
 }
 
 extension QueueError {
+    /// True where there may be no more dead letters.
+    package var keepsLettersOut: Bool {
+        switch self {
+        case .deadLettersFull, .tooManyDeadLetters, .noFilesForDeadLetters: true
+        default: false
+        }
+    }
+
     /// True where a file or folder was not there.
     var isMissingEntry: Bool {
         if case .failed(_, _, _, .noEntry) = self { true } else { false }
@@ -75,6 +89,9 @@ extension QueueError: CustomStringConvertible {
         case .noFiles: "the file system is full: it has room for no more files"
         case .deadLettersFull(let bytes, let limit):
             "full for dead letters: \(Self.shown(bytes)) of \(Self.shown(limit))"
+        case .tooManyDeadLetters(let count, let limit): "full for dead letters: \(count) of \(limit) letters"
+        case .noFilesForDeadLetters(let left):
+            "full for dead letters: the file system has \(left) inodes left, which are for events"
         case .damagedLetter(let path): "\(path): a damaged dead letter"
         }
     }

@@ -14,6 +14,10 @@ package struct QueueOptions: Sendable {
     package var segmentBytes: Int
     /// How much of a segment is read at once, bytes.
     package var readBytes = SegmentWindow.usualStep
+    /// How many dead letters there may be, however small they are.
+    package var maximumLetters = 65_536
+    /// How many dead letters are removed, or made to be sent again, between two commits.
+    package var lettersPerSlice = 512
     /// What damaged bytes copied aside may take, in bytes.
     package var quarantineBytes: Int
     /// How old an event may become (`MaxAge`); nil: as old as its own time to live allows.
@@ -59,10 +63,13 @@ package struct QueueOptions: Sendable {
     /// It holds the longest event, with all that is kept beside it and the folders, and where there is room a segment's
     /// events, whose own room is free only once the last of them is settled.
     var letterReserve: Int {
-        let longest = roundedUp(largestEventBytes + 4_096, to: 4_096) + 2 * 4_096
+        let longest = longestLetter + 2 * 4_096
         let shares = (Int(clamping: maximumBytes / 10), Int(clamping: maximumBytes / 50))
         return min(shares.0, max(longest, min(shares.1, segmentBytes + longest)))
     }
+
+    /// What the letter of the longest event takes on disk, bytes.
+    var longestLetter: Int { roundedUp(largestEventBytes + 4_096, to: 4_096) }
 
     /// What must stay free on a file system of so many bytes.
     func keep(of total: UInt64) -> UInt64 {

@@ -4,6 +4,7 @@ internal import Time
 /// Accepts the connections of a listening socket on an event loop, a few a turn, so that others do not wait for many.
 ///
 /// When no descriptor is left, or the kernel has no room to watch the socket, it waits 100 ms instead of turning hot.
+/// One that keeps a descriptor back gives that up first, so that a client more is always taken.
 package final class StreamListener: ReadyHandler {
     private enum State {
         case accepting(EventLoop.Registration)
@@ -17,28 +18,40 @@ package final class StreamListener: ReadyHandler {
     private let loop: EventLoop
     private var socket: FileDescriptor
     private var state = State.stopped
+    private let keepsOneBack: Bool
+    /// Kept for the client that comes when there is no other; nil while one has it.
+    private var keptBack: FileDescriptor?
     private let accepted: (consuming FileDescriptor) -> Void
 
     /// Takes over a listening socket and gives each connection to `accepted`.
     package init(
-        taking socket: consuming FileDescriptor, on loop: EventLoop,
+        taking socket: consuming FileDescriptor, on loop: EventLoop, keepingOneBack keepsOneBack: Bool = false,
         _ accepted: @escaping (consuming FileDescriptor) -> Void
     ) throws(Errno) {
         self.loop = loop
         self.accepted = accepted
         self.socket = socket
+        self.keepsOneBack = keepsOneBack
+        keepOneBack()
         try accept()
     }
 
     package func ready(_ readiness: Readiness, registration: EventLoop.Registration) {
+        keepOneBack()
         for _ in 0..<Self.connectionsPerTurn {
             do throws(Errno) {
                 guard let connection = try Socket.accept(socket) else { return }
                 accepted(connection)
             } catch {
-                return rest()
+                guard keptBack != nil else { return rest() }
+                keptBack = nil
             }
         }
+    }
+
+    /// Takes a descriptor back as soon as there is one; to be called when a client has gone.
+    package func keepOneBack() {
+        if keepsOneBack, keptBack == nil { keptBack = try? FileDescriptor.open("/dev/null", [.readOnly]) }
     }
 
     /// Stops accepting; what waits in the backlog stays for whoever holds the socket next.

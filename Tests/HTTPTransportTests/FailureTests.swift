@@ -202,4 +202,21 @@ struct FailureTests {
         let outcome = try rig.outcome(of: id)
         #expect(outcome?.answer?.status == 200, "\(String(describing: outcome))")
     }
+
+    /// With descriptors for one destination, others wait until its connections idle, and take their place then.
+    @Test func destinationsTakeTurnsWhereDescriptorsAreFew() throws {
+        var held: [ReceivedRequest] = []
+        let rig = try Rig(descriptorLimit: CurlTransport.descriptorsADestination) { held.append($0) }
+        let first = try rig.send(to: "first")
+        try rig.turn { held.count == 1 }
+        let failure = try rig.outcome(of: rig.send(to: "second"))?.failure
+        #expect(failure?.reason == .address)
+        #expect(failure?.detail.contains("EMFILE") ?? false)
+        held[0].connection.answer(200, body: "ok")
+        #expect(try rig.outcome(of: first)?.answer?.status == 200)
+        let second = try rig.send(to: "second")
+        try rig.turn { held.count == 2 }
+        held[1].connection.answer(200, body: "ok")
+        #expect(try rig.outcome(of: second)?.answer?.status == 200)
+    }
 }

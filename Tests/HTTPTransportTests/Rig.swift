@@ -27,13 +27,14 @@ final class Rig {
     static let loopback = IPAddress([127, 0, 0, 1]).map { [$0] } ?? []
 
     init(
-        path: String? = nil, idleSpan: Duration = .seconds(30),
+        path: String? = nil, idleSpan: Duration = .seconds(30), descriptorLimit: Int = .max,
         _ script: @escaping (ReceivedRequest) -> Void = { $0.connection.answer(200, body: "ok") }
     ) throws {
         #expect(Rig.version.contains("OpenSSL"))
         loop = try EventLoop()
         server = try ScriptedServer(on: loop, path: path, script)
-        transport = CurlTransport(on: loop, idleSpan: idleSpan) { [weak self] id, outcome in
+        transport = CurlTransport(on: loop, idleSpan: idleSpan, descriptorLimit: descriptorLimit) {
+            [weak self] id, outcome in
             #expect(self?.outcomes[id] == nil, "a second outcome")
             self?.outcomes[id] = outcome
         }
@@ -42,14 +43,15 @@ final class Rig {
     /// Sends a request to the server, or to `url`; the request's id.
     @discardableResult
     func send(
-        _ body: [UInt8] = [], url: String? = nil, method: OutgoingRequest.Method = .post, gzipLevel: Int? = nil,
+        _ body: [UInt8] = [], to destination: String = "collector", url: String? = nil,
+        method: OutgoingRequest.Method = .post, gzipLevel: Int? = nil,
         headers: [HeaderField] = [], proxy: DestinationSettings.Proxy? = nil, connectTimeout: Duration = .seconds(5),
         timeout: Duration = .seconds(8),
         addresses: [IPAddress] = Rig.loopback
     ) throws -> UInt64 {
         lastID += 1
         let request = OutgoingRequest(
-            id: lastID, destination: "collector",
+            id: lastID, destination: destination,
             method: method, url: try DestinationURL(url ?? "http://127.0.0.1:\(server.port)/in"), proxy: proxy,
             headers: headers,
             body: body, gzipLevel: gzipLevel, connectTimeout: connectTimeout, timeout: timeout, isCheck: false)

@@ -36,15 +36,25 @@ struct TransferEndTests {
     ])
     func anEndHasItsReason(code: CURLcode, errno: Errno?, reason: StateReason) {
         let end = TransferEnd(
-            code: code, proxyStatus: 0, systemError: errno?.code ?? 0, text: "", certificate: nil, verdict: 0,
-            isClockRight: true)
+            code: code, proxyStatus: 0, systemError: errno?.code ?? 0, socketFailure: 0, text: "", certificate: nil,
+            verdict: 0, isClockRight: true)
         #expect(end.failure.reason == reason)
         #expect(!end.failure.detail.isEmpty)
     }
 
+    /// Without a descriptor nothing was asked of the other end, whatever libcurl makes of it.
+    @Test(arguments: [Errno.tooManyOpenFiles, .tooManyOpenInSystem, .noMemory])
+    func aSocketThatCannotBeMadeIsThisMachinesFault(errno: Errno) {
+        let end = TransferEnd(
+            code: CURLE_COULDNT_CONNECT, proxyStatus: 0, systemError: 0, socketFailure: errno.code,
+            text: "Couldn't connect to server", certificate: nil, verdict: 0, isClockRight: true)
+        #expect(end.failure.reason == .address)
+        #expect(end.failure.detail.hasPrefix("this machine") && end.failure.detail.contains(errno.name))
+    }
+
     @Test func theDetailSaysWhatIsKnown() {
         let end = TransferEnd(
-            code: CURLE_PEER_FAILED_VERIFICATION, proxyStatus: 200, systemError: 0, text: "refused",
+            code: CURLE_PEER_FAILED_VERIFICATION, proxyStatus: 200, systemError: 0, socketFailure: 0, text: "refused",
             certificate: "expired", verdict: 10, isClockRight: true)
         #expect(end.outcome.failure == end.failure)
         #expect(end.failure.detail == "refused (expired)")

@@ -23,7 +23,9 @@ import Time
             var isOver = false
             for seed in UInt64(0)..<6 {
                 let storage = MemoryStorage()
-                let bench = try Bench(storage, destinations: ["main"], seed: seed)
+                var options = Bench.smallSegments
+                options.lettersPerSlice = seed % 2 == 0 ? 1 : 2
+                let bench = try Bench(storage, options, destinations: ["main"], seed: seed)
                 bench.commit(batches: [6])
                 try bench.queue.bury((1...4).map { try bench.letter($0) })
                 _ = try bench.drain()
@@ -121,6 +123,16 @@ import Time
         } check: { counts, done, _, name in
             #expect(counts.dead + counts.purged == 4 && counts.delivered == 2, "\(name): \(counts)")
             #expect(done == 0 || counts.purged == 2, "\(name)")
+        }
+    }
+
+    @Test func aPurgeInSlicesIsCountedOnce() throws {
+        try sweep { bench, done in
+            _ = try bench.queue.retry([name(2)])
+            done = Int(try bench.queue.purge(log: .normal))
+        } check: { counts, done, bench, name in
+            #expect(counts.dead + counts.purged + counts.queued == 4 && counts.delivered == 2, "\(name): \(counts)")
+            #expect(done == 0 || counts.purged == 4, "\(name)")
         }
     }
 

@@ -121,6 +121,9 @@ final class MemoryStorage: Storage {
     /// Bytes that files take.
     var usedBytes: Int { files.values.reduce(0) { $0 + $1.bytes.count - 4_096 * $1.released.count } }
 
+    /// Leaves room for so many files more.
+    func leave(files: Int) { mostFiles = files + self.files.count + folders.count }
+
     private var freeFiles: Int { max(0, mostFiles - files.count - folders.count) }
 
     private func keepNames(of path: String) {

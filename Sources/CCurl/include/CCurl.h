@@ -29,6 +29,8 @@ CURLcode ccurl_set_callbacks(
     ccurl_seek_callback rewind, void *context);
 /* `made` is called for each socket that is made for the handle, before it connects. */
 CURLcode ccurl_set_made(CURL *easy, ccurl_made_callback made, void *context);
+/* Has the errno of a socket that cannot be made written there, not copied. */
+CURLcode ccurl_note_socket_failure(CURL *easy, int32_t *failure);
 /* Makes a socket close-on-exec and give up what the peer does not acknowledge in time (TCP_USER_TIMEOUT, tcp(7)). */
 int ccurl_prepare_socket(curl_socket_t socket, uint32_t user_timeout_milliseconds);
 /* Bytes that a connection has ever received, TLS included (TCP_INFO, tcp(7)); 0 where it is none of TCP. */

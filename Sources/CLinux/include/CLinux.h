@@ -129,6 +129,8 @@ int cl_random(void *to, size_t count);
 int cl_poll_readable(int fd, int timeout_milliseconds);
 int cl_poll_writable(int fd, int timeout_milliseconds);
 int cl_thread_name(const char *name);
+/* Raises the soft RLIMIT_NOFILE to `wanted`, as far as the hard one lets it; returns what it is then. */
+int64_t cl_raise_descriptor_limit(int64_t wanted);
 void cl_limit_arenas(int arenas);
 void cl_trim_heap(void);
 int64_t cl_resident_bytes(void);

@@ -64,6 +64,7 @@ struct Startup {
         }
         guard let configuration = loaded.configuration else { throw .configuration(loaded.problems) }
         for notice in loaded.fileNotices { log.log(notice) }
+        let (limits, descriptors) = shareDescriptors(loaded, configuration, log)
         let requests = BlockingMailbox<DiskRequest>()
         let replies = try calling { () throws(Errno) in try Mailbox<DiskReply>() }
         let pulse = DiskPulse()
@@ -77,8 +78,8 @@ struct Startup {
             try LoopThread(
                 LoopThread.Parts(
                     loop: try EventLoop(), requests: requests, replies: replies, loads: loads, pulse: pulse, log: log,
-                    manager: manager, configurationPath: configurationPath, settings: loaded, snapshot: snapshot,
-                    consent: recovery.consent,
+                    manager: manager, configurationPath: configurationPath, settings: loaded, limits: limits,
+                    descriptors: descriptors, snapshot: snapshot, consent: recovery.consent,
                     recent: RecentEvents(seed: recovery.keySeed, keys: recovery.keyed.map(\.key))))
         }
         try listen(thread, configuration)
@@ -94,6 +95,24 @@ struct Startup {
         try calling { () throws(Errno) in try thread.loop.run() }
         watch.stop()
         if thread.diskHasStopped { disk.join() }
+    }
+
+    /// Shares the descriptors that the process may have; says so where clients may have fewer than they should.
+    private func shareDescriptors(
+        _ loaded: LoadedSettings, _ configuration: Configuration, _ log: LogThread
+    ) -> (IntakeLimits, DescriptorShares) {
+        let wanted = configuration.intake.maximumConnections
+        var limits = IntakeLimits(loaded)
+        let needed = DescriptorShares.limit(forClients: wanted + limits.maximumTurnedAway)
+        let shares = DescriptorShares(limit: Process.raiseDescriptorLimit(to: needed))
+        if shares.bound(&limits) {
+            log.log(
+                .configurationProblem(
+                    isError: false, at: configurationPath,
+                    "MaxConnections=\(wanted) is more than this process may have: RLIMIT_NOFILE \(shares.limit) leaves"
+                        + " \(limits.maximumConnections) clients; LimitNOFILE=\(needed) would be enough"))
+        }
+        return (limits, shares)
     }
 
     /// Waits for the disk's thread; nil where the daemon is to stop instead.

@@ -8,7 +8,8 @@ extension DiskThread {
     /// So many dead letters are shown at once.
     private static let pageOfLetters = 32
 
-    func carryOut(_ order: OperatorOrder) -> OperatorAnswer {
+    /// Carries out an order; nil where it is answered later, by `advanceOrders`.
+    func carryOut(_ order: OperatorOrder, _ number: UInt64) -> OperatorAnswer? {
         do throws(QueueError) {
             snapshotIsDue = true
             switch order {
@@ -21,8 +22,20 @@ extension DiskThread {
             case .letters(let destination?, _, _) where !queue.knows(destination: destination):
                 return .unknown(destination: destination)
             case .letters(let destination, let id, let after): return try letters(destination, id, after)
-            case .retry(let selection), .drop(let selection): return try dispose(selection, order)
-            case .forget(let destination): return answer(try queue.forget(destination: destination), order)
+            case .retry(let selection), .drop(let selection): return try dispose(selection, order, number)
+            case .forget(let destination):
+                // Its letters first, of which there may be many.
+                guard queue.knows(destination: destination), !queue.isConfigured(destination) else {
+                    return answer(try queue.forget(destination: destination), order)
+                }
+                let letters = queue.beginDrop(.all(of: [destination]))
+                longOrders.append(
+                    LongOrder(number, letters) { [self] dropped throws(QueueError) in
+                        let answer = answer(try queue.forget(destination: destination), order)
+                        guard case .count(let count) = answer else { return answer }
+                        return .count(count + dropped)
+                    })
+                return nil
             case .rename(let destination, let name):
                 return answer(try queue.rename(destination: destination, to: name), order)
             case .consent, .purge, .purgeEvent: return ConsentDesk(queue).carryOut(order)
@@ -42,16 +55,22 @@ extension DiskThread {
         }
     }
 
-    private func dispose(_ selection: LetterSelection, _ order: OperatorOrder) throws(QueueError) -> OperatorAnswer {
+    private func dispose(
+        _ selection: LetterSelection, _ order: OperatorOrder, _ number: UInt64
+    ) throws(QueueError) -> OperatorAnswer? {
         if let name = selection.destination, !queue.knows(destination: name) { return .unknown(destination: name) }
-        let wanted = try names(selection)
+        let wanted = try letters(of: selection)
         guard wanted.isKnown else { return .unknown("no dead letter has that id") }
-        guard case .retry = order else { return .count(try queue.drop(wanted.names)) }
-        let sendable = wanted.names.filter { queue.isConfigured($0.destination) }
-        if sendable.isEmpty, let name = wanted.names.first?.destination {
+        guard case .retry = order else {
+            longOrders.append(LongOrder(number, queue.beginDrop(wanted.letters)) { .count($0) })
+            return nil
+        }
+        let sendable = wanted.letters.filter(queue.isConfigured)
+        if sendable.destinations.isEmpty, let name = wanted.letters.destinations.first {
             return .conflict("\(name) is no longer configured, so nothing would send them: put its section back first")
         }
-        return .count(try queue.retry(sendable))
+        longOrders.append(LongOrder(number, queue.beginRetry(sendable)) { .count($0) })
+        return nil
     }
 
     private func answer(_ outcome: RemovalOutcome, _ order: OperatorOrder) -> OperatorAnswer {
@@ -109,15 +128,16 @@ extension DiskThread {
         }
     }
 
-    private func names(
-        _ selection: LetterSelection
-    ) throws(QueueError) -> (names: [DeadLetterName], isKnown: Bool) {
+    private func letters(
+        of selection: LetterSelection
+    ) throws(QueueError) -> (letters: MeantLetters, isKnown: Bool) {
         guard let ids = selection.ids else {
-            return (queue.deadLetters(of: selection.destination, limit: .max).map(\.name), true)
+            let all = queue.destinationsWithLetters
+            return (.all(of: selection.destination.map { all.intersection([$0]) } ?? all), true)
         }
         let events = ids.compactMap { EventID(text: Array($0.utf8)) }
         let names = try queue.deadLetters(ofEvents: Set(events), destination: selection.destination)
-        return (names, ids.isEmpty || !names.isEmpty)
+        return (.named(names), ids.isEmpty || !names.isEmpty)
     }
 }
 

@@ -18,6 +18,10 @@ final class DiskThread {
     private let pulse: DiskPulse
     private let ageClock: AgeClock
     private var reads: [DiskRequest] = []
+    /// Orders of which slices are left, no more than the loop lets wait.
+    var longOrders: [LongOrder] = []
+    /// True where the newest slice was one of an order.
+    private var wasOrder = false
     private var lastSnapshot = Instant(nanoseconds: 0)
     var snapshotIsDue = false
     /// What the newest snapshot says of the storage, and which lanes are refused.
@@ -112,7 +116,7 @@ final class DiskThread {
         }
         guard now >= restsUntil else { return restsUntil }
         let before = queue.bytesOnDisk
-        let next = queue.housekeep(at: now, age: age)
+        let next = doSlice(at: now)
         tellMoves()
         tellDamages()
         didSlice = next.map { $0 <= now } ?? false
@@ -123,6 +127,14 @@ final class DiskThread {
         guard due <= now else { return min(next ?? due, due) }
         sendSnapshot(at: now)
         return next
+    }
+
+    /// One slice of an order or of housekeeping, in turn; when to come again, nil for not by itself.
+    private func doSlice(at now: Instant) -> Instant? {
+        wasOrder = !wasOrder && !longOrders.isEmpty
+        if wasOrder { advanceOrders() }
+        let next = wasOrder ? now : queue.housekeep(at: now, age: age)
+        return longOrders.isEmpty ? next : now
     }
 
     private func commit(_ ordinal: UInt64, _ sealed: BatchHandover) {
@@ -155,9 +167,9 @@ final class DiskThread {
             desk.resolve(name)
             snapshotIsDue = true
         case .order(let number, let order):
-            let answer = carryOut(order)
+            let answer = carryOut(order, number)
             tellMoves()
-            replies.post(.carriedOut(number: number, answer))
+            if let answer { replies.post(.carriedOut(number: number, answer)) }
         case .keepConsent(let states): try? queue.keep(consent: states)
         case .destinations(let names):
             queue.use(destinations: names)

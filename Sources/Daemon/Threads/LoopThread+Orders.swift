@@ -40,7 +40,9 @@ extension LoopThread {
             done(.done)
         case .probe(let name): probe(name, done)
         // Only the disk's thread knows what is kept now, and for whom.
-        case .forget, .rename, .logs, .event, .letters, .retry, .drop: _ = post(order, done)
+        case .forget, .rename, .logs, .event, .letters, .retry: _ = post(order, done)
+        // What was read to be sent again may be among them.
+        case .drop: if post(order, done) { tell(.lettersChanged) }
         case .consent, .purge, .purgeEvent: carryOut(consent: order, done)
         }
     }

@@ -27,6 +27,8 @@ final class LoopThread {
         let manager: ServiceManager
         let configurationPath: String
         let settings: LoadedSettings
+        let limits: IntakeLimits
+        let descriptors: DescriptorShares
         let snapshot: QueueSnapshot
         /// The states of consent that the start has found.
         let consent: KeptConsent
@@ -122,9 +124,9 @@ final class LoopThread {
         let wall = SynchronisedClock(loop, log) { requests.post(.clockSet) }
         self.wall = wall
         intake = IntakeServer(
-            loop: loop, admission: admission, limits: IntakeLimits(parts.settings), clock: { wall.time })
+            loop: loop, admission: admission, limits: parts.limits, clock: { wall.time })
         var outcome: (UInt64, TransportOutcome) -> Void = { _, _ in }
-        transport = CurlTransport(on: loop) { outcome($0, $1) }
+        transport = CurlTransport(on: loop, descriptorLimit: parts.descriptors.delivery) { outcome($0, $1) }
         network = NetworkWatch(on: loop, log: parts.log, rules: LinkTypeRule.rules(of: parts.settings))
         let reports = try Mailbox<Resolver.Report>()
         self.reports = reports

@@ -83,7 +83,7 @@ package enum BurialOutcome: Sendable {
 
     /// What an error of `Queue.bury` comes to.
     package init(_ error: QueueError) {
-        if case .deadLettersFull = error {
+        if error.keepsLettersOut {
             self = .full(detail: "\(error)")
         } else {
             self = .failed(detail: "\(error)")

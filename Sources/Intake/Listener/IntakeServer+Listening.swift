@@ -2,9 +2,6 @@ package import Posix
 package import Reactor
 
 extension IntakeServer {
-    /// Connections over a limit that are told so at one time; more are closed without a word.
-    private static let maximumTurnedAway = 64
-
     /// Serves a listening socket; several may be served.
     package func listen(taking socket: consuming FileDescriptor) throws(Errno) {
         precondition(!isStopping)
@@ -17,7 +14,7 @@ extension IntakeServer {
         let isOverUser = users[user, default: 0] >= limits.maximumConnectionsPerUser
         let isOver = served >= limits.maximumConnections
         if isOver || isOverUser {
-            guard connections.count - served < Self.maximumTurnedAway else { return }
+            guard connections.count - served < limits.maximumTurnedAway else { return }
         }
         let number = nextNumber
         nextNumber += 1

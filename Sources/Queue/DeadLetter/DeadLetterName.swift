@@ -57,3 +57,8 @@ extension DeadLetterName: Comparable {
         (left.destination, left.log.text, left.sequence) < (right.destination, right.log.text, right.sequence)
     }
 }
+
+extension Queue.CursorKey {
+    /// The destination and log of a letter.
+    init(_ name: DeadLetterName) { self.init(destination: name.destination, log: name.log) }
+}

@@ -6,40 +6,71 @@ internal import Posix
 /// What there is comes from the names; no letter is read at the start.
 final class DeadLetterStore {
     static let folder = "dead"
-    /// There are no more, however small they are.
-    private static let maximumLetters = 65_536
     private static let page = 4_096
+    /// No letter is made where the file system has room for fewer files, which events may need.
+    private static let filesForEvents: UInt64 = 64
 
     /// How far a letter has come.
-    enum Stage {
+    enum Stage: Equatable {
         case waiting
         /// To be sent again.
         case retried
+        /// To be removed, and in nobody's sight any more; what it was before.
+        case leaving(wasRetried: Bool)
         /// Delivered; its file says so, the cursor does not yet.
         case delivered
         /// Delivered and counted; its file is to go once the cursor is durable.
         case counted
         /// Its file is gone, which is perhaps not durable; the cursor has not counted it yet.
         case unlinked
-    }
 
-    private struct Shelf {
-        var letters: [UInt64: (stage: Stage, room: Int)] = [:]
-        var newest: UInt64 = 0
+        /// True for what operators see.
+        var isShown: Bool { self == .waiting || self == .retried }
+
+        /// True where its cursor, once past it, counts it as dead.
+        var isCounted: Bool {
+            switch self {
+            case .waiting, .retried, .leaving: true
+            case .delivered, .counted, .unlinked: false
+            }
+        }
+
+        /// What the file of a letter that has one is called.
+        var state: DeadLetterName.State {
+            switch self {
+            case .waiting, .leaving(wasRetried: false): .letter
+            case .retried, .leaving(wasRetried: true): .retry
+            case .delivered, .counted, .unlinked: .done
+            }
+        }
     }
 
     private let storage: any Storage
     private let seal: UInt32
-    private var shelves: [Queue.CursorKey: Shelf] = [:]
+    private var shelves: [Queue.CursorKey: LetterShelf] = [:]
     private var folders: Set<String> = []
     /// Destinations whose folder could not be listed, so that it is not known what there is; nil: none could.
     private var unlisted: Set<String>? = []
-    private var count = 0
-    private var letterBytes = 0
+    private var all = Use()
+    private var uses: [String: Use] = [:]
+    /// What letters take.
+    struct Use {
+        var letters = 0
+        /// On disk, without folders.
+        var bytes = 0
+
+        mutating func add(_ letters: Int, bytes: Int) {
+            self.letters += letters
+            self.bytes += bytes
+        }
+    }
+
     /// Letters that are delivered, counted or unlinked.
     private(set) var unfinished: Set<DeadLetterName> = []
     /// Letters of which a part was written, or all, before that failed; they are to go.
     private var failed: Set<DeadLetterName> = []
+    /// Letters that may have a file of another state beside their own.
+    private var doubled: Set<DeadLetterName> = []
 
     init(_ storage: any Storage, seal: UInt32) {
         self.storage = storage
@@ -47,7 +78,7 @@ final class DeadLetterStore {
     }
 
     /// What it takes on disk, bytes.
-    var bytes: Int { letterBytes + folders.count * Self.page }
+    var bytes: Int { all.bytes + folders.count * Self.page }
 }
 
 // MARK: What there is
@@ -56,21 +87,28 @@ extension DeadLetterStore {
     /// All cursors that have letters.
     var keys: [Queue.CursorKey] { Array(shelves.keys) }
 
-    func stage(of name: DeadLetterName) -> Stage? { shelves[Self.key(name)]?.letters[name.sequence]?.stage }
+    func stage(of name: DeadLetterName) -> Stage? { shelves[Queue.CursorKey(name)]?[name.sequence]?.stage }
 
-    /// The letters of a destination and log of which `include` is true.
+    /// The letters of a destination and log of which `include` is true, in order.
     func names(of key: Queue.CursorKey, where include: (UInt64, Stage) -> Bool) -> [DeadLetterName] {
-        guard let shelf = shelves[key] else { return [] }
-        return shelf.letters.compactMap { sequence, letter in
-            guard include(sequence, letter.stage) else { return nil }
-            return DeadLetterName(destination: key.destination, log: key.log, sequence: sequence)
+        letters(of: key, from: 0).compactMap { letter in
+            guard include(letter.sequence, letter.stage) else { return nil }
+            return DeadLetterName(destination: key.destination, log: key.log, sequence: letter.sequence)
         }
     }
 
+    /// The letters of a destination and log from a sequence number on, in order.
+    func letters(of key: Queue.CursorKey, from low: UInt64) -> ArraySlice<LetterShelf.Letter> {
+        shelves[key]?.letters(from: low) ?? []
+    }
+
+    /// The numbers of those that are to be sent again, in order.
+    func retried(_ key: Queue.CursorKey) -> ArraySlice<UInt64> { shelves[key]?.retried ?? [] }
+
     /// Letters from a sequence number on, which no cursor has passed.
     func pending(_ key: Queue.CursorKey, from low: UInt64) -> Set<UInt64> {
-        guard let shelf = shelves[key], shelf.newest >= low else { return [] }
-        return Set(shelf.letters.lazy.filter { $0.key >= low && $0.value.stage == .waiting }.map(\.key))
+        let wanted = [Stage.waiting, .leaving(wasRetried: false)]
+        return Set(letters(of: key, from: low).lazy.filter { wanted.contains($0.stage) }.map(\.sequence))
     }
 
     /// True where something failed that is to be done again.
@@ -79,25 +117,23 @@ extension DeadLetterStore {
     /// False where letters may be there that are not known.
     func isListed(_ destination: String) -> Bool { unlisted.map { !$0.contains(destination) } ?? false }
 
-    private static func key(_ name: DeadLetterName) -> Queue.CursorKey {
-        Queue.CursorKey(destination: name.destination, log: name.log)
-    }
-
     private func enter(_ name: DeadLetterName, _ stage: Stage, room: Int) {
         forget(name)
-        var shelf = shelves.removeValue(forKey: Self.key(name)) ?? Shelf()
-        shelf.letters[name.sequence] = (stage, room)
-        shelf.newest = max(shelf.newest, name.sequence)
-        shelves[Self.key(name)] = shelf
-        letterBytes += room
-        count += 1
+        shelves[Queue.CursorKey(name), default: LetterShelf()].enter(
+            LetterShelf.Letter(sequence: name.sequence, stage: stage, room: room))
+        count(1, bytes: room, of: name.destination)
+    }
+
+    private func count(_ letters: Int, bytes: Int, of destination: String) {
+        all.add(letters, bytes: bytes)
+        uses[destination, default: Use()].add(letters, bytes: bytes)
+        if uses[destination]?.letters == 0 { uses[destination] = nil }
     }
 
     func set(_ name: DeadLetterName, to stage: Stage) {
-        guard shelves[Self.key(name)]?.letters[name.sequence] != nil else { return }
-        shelves[Self.key(name)]?.letters[name.sequence]?.stage = stage
+        guard shelves[Queue.CursorKey(name)]?.set(name.sequence, to: stage) ?? false else { return }
         switch stage {
-        case .waiting, .retried: unfinished.remove(name)
+        case .waiting, .retried, .leaving: unfinished.remove(name)
         case .delivered, .counted, .unlinked: unfinished.insert(name)
         }
     }
@@ -105,10 +141,9 @@ extension DeadLetterStore {
     /// Lets go of a letter whose file is gone.
     func forget(_ name: DeadLetterName) {
         unfinished.remove(name)
-        guard let letter = shelves[Self.key(name)]?.letters.removeValue(forKey: name.sequence) else { return }
-        letterBytes -= letter.room
-        count -= 1
-        if shelves[Self.key(name)]?.letters.isEmpty == true { shelves[Self.key(name)] = nil }
+        guard let letter = shelves[Queue.CursorKey(name)]?.remove(name.sequence) else { return }
+        count(-1, bytes: -letter.room, of: name.destination)
+        if shelves[Queue.CursorKey(name)]?.letters.isEmpty == true { shelves[Queue.CursorKey(name)] = nil }
     }
 }
 
@@ -170,8 +205,8 @@ extension DeadLetterStore {
         else { return report.strays.append(path) }
         // A letter that came back from its retry may have left that behind.
         switch (stage(of: name), state) {
-        case (.waiting, _): return (try? storage.unlink(path)) ?? ()
-        case (.delivered, _): try? storage.unlink(name.path(.done))
+        case (.waiting, _): return removeDouble(name, state)
+        case (.delivered, _): removeDouble(name, .done)
         default: break
         }
         enter(name, .waiting, room: roundedUp(status.size, to: Self.page))
@@ -186,21 +221,22 @@ extension DeadLetterStore {
 // MARK: Files
 
 extension DeadLetterStore {
-    /// Writes letters, which are durable when it returns.
+    /// Writes letters, which are durable when it returns; one that was to be sent again takes the place of the old one.
     ///
-    /// They may take `limit` bytes with those that are there, and `room` bytes with new folders.
-    ///
-    /// - Throws: `deadLettersFull`, or `failed`; then none of them is there.
-    func add(_ letters: [DeadLetter], limit: UInt64, room: Int) throws(QueueError) {
+    /// - Throws: `deadLettersFull`, `tooManyDeadLetters` or `failed`; then none of them is there.
+    func add(_ letters: [DeadLetter], within limits: LetterLimits) throws(QueueError) {
         try clearFailed()
         let images = letters.map { $0.encode(seal: seal) }
-        let grown = images.reduce(0) { $0 + roundedUp($1.count, to: Self.page) }
         let destinations = Set(letters.map(\.name.folder)).sorted()
-        let newFolders = ([Self.folder] + destinations).count { !folders.contains($0) } * Self.page
-        let limit = min(limit, UInt64(letterBytes + max(0, room - newFolders)))
-        guard UInt64(letterBytes + grown) <= limit, count + letters.count <= Self.maximumLetters else {
-            throw .deadLettersFull(bytes: UInt64(letterBytes), limit: limit)
+        var growth: [String: Use] = [:]
+        for (letter, image) in zip(letters, images) {
+            let room = roundedUp(image.count, to: Self.page)
+            let old = shelves[Queue.CursorKey(letter.name)]?[letter.name.sequence]
+            growth[letter.destination, default: Use()].add(old == nil ? 1 : 0, bytes: room - (old?.room ?? 0))
         }
+        let newFolders = ([Self.folder] + destinations).count { !folders.contains($0) } * Self.page
+        try check(growth, limits, room: limits.room - newFolders)
+        try checkFiles()
         for folder in [Self.folder] + destinations { try make(folder) }
         do throws(QueueError) {
             for (letter, image) in zip(letters, images) { try write(letter.name, image) }
@@ -211,8 +247,33 @@ extension DeadLetterStore {
             throw error
         }
         for (letter, image) in zip(letters, images) {
-            if stage(of: letter.name) == .retried { try? storage.unlink(letter.name.path(.retry)) }
+            if stage(of: letter.name) == .retried { removeDouble(letter.name, .retry) }
             enter(letter.name, .waiting, room: roundedUp(image.count, to: Self.page))
+        }
+    }
+
+    /// The last files that a file system has room for are the log's.
+    private func checkFiles() throws(QueueError) {
+        let left = try storage.attempt(.status, "") { () throws(Errno) in try storage.space().files }
+        if left < Self.filesForEvents { throw .noFilesForDeadLetters(left: left) }
+    }
+
+    /// What needs no more than was there is always taken.
+    private func check(_ growth: [String: Use], _ limits: LetterLimits, room: Int) throws(QueueError) {
+        var more = Use()
+        for (destination, growth) in growth.sorted(by: { $0.key < $1.key }) {
+            try check(uses[destination] ?? Use(), growth, limits.share)
+            more.add(growth.letters, bytes: growth.bytes)
+        }
+        try check(all, more, Use(letters: limits.all.letters, bytes: min(limits.all.bytes, all.bytes + max(0, room))))
+    }
+
+    private func check(_ used: Use, _ growth: Use, _ limit: Use) throws(QueueError) {
+        if growth.letters > 0, used.letters + growth.letters > limit.letters {
+            throw .tooManyDeadLetters(used.letters, limit: limit.letters)
+        }
+        if growth.bytes > 0, used.bytes + growth.bytes > limit.bytes {
+            throw .deadLettersFull(bytes: UInt64(used.bytes), limit: UInt64(limit.bytes))
         }
     }
 
@@ -262,28 +323,44 @@ extension DeadLetterStore {
     /// Gives a letter's file the name of another state.
     func rename(_ name: DeadLetterName, from old: DeadLetterName.State, to new: DeadLetterName.State) throws(QueueError)
     {
-        try storage.attempt(.rename, name.path(old)) { () throws(Errno) in
-            try storage.rename(name.path(old), to: name.path(new))
+        do throws(QueueError) {
+            try storage.attempt(.rename, name.path(old)) { () throws(Errno) in
+                try storage.rename(name.path(old), to: name.path(new))
+            }
+        } catch {
+            doubled.insert(name)
+            throw error
         }
+    }
+
+    /// Has letters wait that were to be sent again, durably.
+    func putBack(_ names: [DeadLetterName]) throws(QueueError) {
+        for name in names {
+            try rename(name, from: .retry, to: .letter)
+            set(name, to: .waiting)
+        }
+        try synchronise(Set(names.map(\.folder)).sorted())
     }
 
     /// Removes a letter's file, whatever its state; not durably.
     func unlink(_ name: DeadLetterName) throws(QueueError) {
-        for state in [DeadLetterName.State.letter, .retry, .done] { try storage.unlinkIfThere(name.path(state)) }
-        try storage.unlinkIfThere(name.newPath)
+        guard let stage = stage(of: name) else { return }
+        let states = doubled.contains(name) ? DeadLetterName.State.allCases : [stage.state]
+        for state in states { try storage.unlinkIfThere(name.path(state)) }
+        doubled.remove(name)
+    }
+
+    /// Removes a file that a letter has beside its own.
+    private func removeDouble(_ name: DeadLetterName, _ state: DeadLetterName.State) {
+        do throws(QueueError) { try storage.unlinkIfThere(name.path(state)) } catch { doubled.insert(name) }
     }
 
     /// Reads a letter; nil where there is none.
     ///
     /// - Throws: `damagedLetter` where it is not whole, `failed` where the disk gives an error.
     func read(_ name: DeadLetterName) throws(QueueError) -> DeadLetter? {
-        let state: DeadLetterName.State
-        switch stage(of: name) {
-        case .waiting: state = .letter
-        case .retried: state = .retry
-        default: return nil
-        }
-        let path = name.path(state)
+        guard let stage = stage(of: name), stage.isCounted else { return nil }
+        let path = name.path(stage.state)
         let bytes = try storage.attempt(.read, path) { () throws(Errno) in
             var bytes: [UInt8] = []
             _ = try storage.open(path, .readOnly).read(upTo: DeadLetter.maximumBytes, at: 0, into: &bytes)

@@ -38,6 +38,7 @@ final class RealQueue: QueueUnderTest {
         let scale = isSmall ? 0 : Int.random(in: 0...4, using: &random)
         options.firstSegmentBytes = (4 << 10) << scale
         options.segmentBytes = (8 << 10) << scale
+        options.lettersPerSlice = 1
         self.options = options
     }
 
@@ -182,7 +183,12 @@ final class RealQueue: QueueUnderTest {
     }
 
     func purge(_ log: Int) -> Bool {
-        attempt { () throws(QueueError) in _ = try queue.purge(log: Self.logNames[log]) }
+        attempt { () throws(QueueError) in
+            var letters = try queue.beginPurge(log: Self.logNames[log]).letters
+            while try !queue.advance(&letters) {
+                if Bool.random(using: &random) { _ = queue.housekeep(at: clock, age: 0) }
+            }
+        }
     }
 
     func keep(consent state: UInt8) -> Bool {

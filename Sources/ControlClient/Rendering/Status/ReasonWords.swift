@@ -8,7 +8,7 @@ enum ReasonWords {
         case "link": "this machine's link is down"
         case "blackhole": "a route of this machine throws away what is for it"
         case "prohibited": "this machine's routing rules forbid the way to it"
-        case "address": "this machine has no address to reach it from"
+        case "address": "this machine has no address, or no socket, to reach it from"
         case "dns": "its name cannot be looked up"
         case "refused": "nothing listens at its address"
         case "timeout": "no answer came in time"
