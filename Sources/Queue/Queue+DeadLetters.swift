@@ -24,7 +24,7 @@ extension Queue {
         do throws(QueueError) {
             try deadLetters.add(fresh, within: letterLimits)
         } catch  where error.keepsLettersOut || error.isLackOfRoom {
-            // One that was sent again stands where it did, with its old answer, should there be no room for the new one.
+            // One that was sent again stands where it did, with its old answer, where the new one has no room.
             let names = fresh.map(\.name)
             guard names.allSatisfy({ deadLetters.stage(of: $0) == .retried }) else { throw error }
             try deadLetters.putBack(names)

@@ -38,7 +38,7 @@ extension Queue {
             records: RecordLayout.size(ofEvent: options.largestEventBytes), block: blockSize)
     }
 
-    /// How a lane's newest commit failed, where that was for a lack of room that only the system knows of, as a quota's.
+    /// How a lane's newest commit failed, where it lacked room in a way that only the system knows of, as a quota.
     private func failureForRoom(of lane: LogName) -> QueueError? {
         guard failedLog.map({ self.lane(of: $0) == lane }) ?? false else { return nil }
         return commitFailure.flatMap { $0.isLackOfRoom ? $0 : nil }

@@ -66,7 +66,8 @@ struct TransferEndTests {
     func aCertificateIsRefusedForWhatNoWaitMends(verdict: Int, isRefused: Bool) {
         func end(_ code: CURLcode, isClockRight: Bool) -> TransferEnd {
             TransferEnd(
-                code: code, proxyStatus: 0, systemError: 0, text: "", certificate: nil, verdict: verdict,
+                code: code, proxyStatus: 0, systemError: 0, socketFailure: 0, text: "", certificate: nil,
+                verdict: verdict,
                 isClockRight: isClockRight)
         }
         let code = CURLE_PEER_FAILED_VERIFICATION

@@ -11,12 +11,11 @@ import Time
         let storage = MemoryStorage()
         let bench = try Bench(storage)
         for _ in 0..<150 { bench.commit(batches: [1]) }
-        _ = try bench.drain()
+        let ids = try bench.drain().ids
         bench.housekeep()
         let spare = try #require(storage.files["logs/normal/spare"])
-        let old = try #require((bench.accepted[.normal] ?? [:]).first { spare.bytes.holds($0.value) }?.key)
-        let event = try #require(bench.accepted[.normal]?[old])
-        let id = bench.id(old)
+        let (old, event) = try #require((bench.accepted[.normal] ?? [:]).first { spare.bytes.holds($0.value) })
+        let id = try #require(ids[old])
         let kept = bench.accepted[.normal] ?? [:]
 
         var isDead = false

@@ -38,7 +38,12 @@ extension DiskThread {
                 return nil
             case .rename(let destination, let name):
                 return answer(try queue.rename(destination: destination, to: name), order)
-            case .consent, .purge, .purgeEvent: return ConsentDesk(queue).carryOut(order)
+            case .consent, .purge, .purgeEvent:
+                switch ConsentDesk(queue).begin(order, number) {
+                case .done(let answer): return answer
+                case .letters(let rest): longOrders.append(rest)
+                }
+                return nil
             case .pause, .resume, .probe: return .done
             }
         } catch {

@@ -126,8 +126,9 @@ struct SegmentRewrite {
         patches.append(Patch(range: found.end - trailer.count..<found.end, bytes: trailer))
     }
 
-    /// Looks for events in what no batch that can be read holds; what is whole becomes a hole. Returns where the last
-    /// record ends that is found, or where the search began.
+    /// Looks for events in what no batch that can be read holds; what is whole becomes a hole.
+    ///
+    /// Returns where the last record ends that is found, or where the search began.
     @discardableResult
     private mutating func makeHoles(of events: Set<EventID>, in search: RecordSearch) throws(Errno) -> Int {
         var search = search

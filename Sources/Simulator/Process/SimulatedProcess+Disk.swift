@@ -89,7 +89,7 @@ extension SimulatedProcess {
             reply(.lettersChanged)
         case .order(let order, let untilDone):
             world.promise.carriesOut(order, queue)
-            let answer = ConsentDesk(queue).carryOut(order)
+            let answer = carryOut(order, queue)
             guard !world.disk.hasCrashed else { return }
             let last = world.promise.carriedOut(order, answer, queue)
             tellMoves()
@@ -134,5 +134,16 @@ extension SimulatedProcess {
         let at = max(lastReply, world.now + world.disk.elapsed + world.span(.zero ... .milliseconds(1)))
         lastReply = at
         world.plan(life, after: at - world.now, body)
+    }
+
+    /// The answer to an order about consent; its letters go in slices, one after the other.
+    private func carryOut(_ order: OperatorOrder, _ queue: Queue) -> OperatorAnswer {
+        switch ConsentDesk(queue).begin(order, 0) {
+        case .done(let answer): return answer
+        case .letters(var rest):
+            while true {
+                if let answer = rest.advance(in: queue) { return answer }
+            }
+        }
     }
 }

@@ -33,6 +33,11 @@ extension Promise {
         case .resumed:
             for name in tracks.keys { tracks[name]?.idleSince = now }
         case .buried(let name, _, let outcome):
+            // One that cannot be set apart holds the destination, and with it all that waits.
+            if case .full = outcome {
+                tracks[name]?.disturbances += 1
+                tracks[name]?.markedThrough = newest
+            }
             answering = waiting.removeValue(forKey: name)
             guard let taken = answering, !Self.settlesDelivered(effects) else { break }
             if case .kept = outcome { require(taken.mayBeForgotten, "\(name): \(taken.events) taken and not settled") }
