@@ -100,14 +100,14 @@ extension NoticeKind {
                 slowly, at most every 15 minutes.
                 """,
             action: """
-                Mend URL=, the token or the collector, then `uplinkctl flush @UPLINK_DESTINATION@` or `systemctl \
-                reload uplinkd`, which try again at once.
+                Mend URL=, the token or the collector, then `uplinkctl resume @UPLINK_DESTINATION@`, or after a \
+                change of the configuration `uplinkctl reload`: both try again at once.
                 """
         ),
         .destinationReleased: NoticeEntry(
             priority: .notice, distinguishedBy: [.destination],
             text: "Destination @UPLINK_DESTINATION@ is no longer held[, @UPLINK_EVENTS@ events to send]",
-            meaning: "It took a request again.",
+            meaning: "It took a request again, or nothing is left that it could be tried with.",
             action: "Nothing."
         ),
         .destinationThrottled: NoticeEntry(
@@ -426,7 +426,7 @@ extension NoticeKind {
                 """,
             action: """
                 Look at the file's path, owner and mode: the daemon runs as user uplinkd. Then, for a certificate, \
-                `systemctl reload uplinkd`.
+                `uplinkctl reload`.
                 """
         ),
         .loopStalled: NoticeEntry(
