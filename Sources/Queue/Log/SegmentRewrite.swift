@@ -29,8 +29,7 @@ struct SegmentRewrite {
     /// Looks for the events in the segment that `window` stands on, `size` bytes long.
     ///
     /// Whatever lies behind `validLength`, if that is known, was never acknowledged and may hold them, too: a commit
-    /// that failed leaves there what a later segment has. Where it is not known and the file was another segment
-    /// before, what lies behind all that is this one's may be that one's.
+    /// that failed leaves there what a later segment has.
     init(
         _ window: SegmentWindow, _ segment: SegmentName, seal: UInt32, size: Int, validLength: Int?,
         events: Set<EventID>
@@ -63,15 +62,14 @@ struct SegmentRewrite {
             }
             if !wanted.isEmpty { try makeHoles(of: Set(wanted.map(\.sequence)), in: found) }
         }
-        let ownEnd = try makeHoles(
+        try makeHoles(
             of: events,
             in: RecordSearch(
                 window, segment: segment.id, behind: lastEnd, size: end, expecting: walk.expected,
                 epochs: epochs + sought))
-        let tail = (validLength == nil && ownHeader?.isRecycled == true ? ownEnd : end)..<size
-        let isTailClean = try window.isZero(tail)
+        let isTailClean = try window.isZero(end..<size)
         guard !patches.isEmpty || !isTailClean else { return }
-        if !isTailClean { patches.append(Patch(range: tail, bytes: [])) }
+        if !isTailClean { patches.append(Patch(range: end..<size, bytes: [])) }
         if var header = ownHeader {
             header.holes += made
             if !isTailClean { header.isRecycled = false }
@@ -127,20 +125,14 @@ struct SegmentRewrite {
     }
 
     /// Looks for events in what no batch that can be read holds; what is whole becomes a hole.
-    ///
-    /// Returns where the last record ends that is found, or where the search began.
-    @discardableResult
-    private mutating func makeHoles(of events: Set<EventID>, in search: RecordSearch) throws(Errno) -> Int {
+    private mutating func makeHoles(of events: Set<EventID>, in search: RecordSearch) throws(Errno) {
         var search = search
-        var end = search.offset
         while let step = try search.next() {
             switch step {
             case .hole(let sequence):
-                end = search.offset
                 let id = EventID(epoch: search.epoch, sequence: sequence)
                 if events.contains(id) { holes.insert(id) }
             case .record(let sequence, let index, let length):
-                end = search.offset
                 let id = EventID(epoch: search.epoch, sequence: sequence)
                 guard events.contains(id) else { continue }
                 var record = Array(window.bytes[index..<index + RecordLayout.headerSize])
@@ -154,7 +146,6 @@ struct SegmentRewrite {
             case .damaged: continue
             }
         }
-        return end
     }
 
     private mutating func note(hole id: EventID) {
