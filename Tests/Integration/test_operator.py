@@ -117,7 +117,7 @@ def test_a_flush_shows_on_a_terminal_how_far_it_has_come(daemons, collector):
 
 def examples(page):
     """The lines of a manual page's examples, as they are read."""
-    with open(os.path.join(ROOT, "Documentation", "man", page)) as file:
+    with open(os.path.join(ROOT, "Documentation", "man", page + ".in")) as file:
         text = file.read().split(".SH EXAMPLES\n.EX\n")[1].split("\n.EE")[0]
     return text.replace("\\-", "-").replace("\\e", "\\")
 
