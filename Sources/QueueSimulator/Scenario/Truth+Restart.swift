@@ -70,12 +70,12 @@ extension Truth {
         lettersDropped.formIntersection(lettersAsked)
     }
 
-    /// A cursor that damage has set back to before the oldest event kept passes what is not there any more.
+    /// A cursor that damage has set back passes what is not there any more: every destination had settled it.
     private mutating func excuseMissing(_ pair: Pair, _ queue: some QueueUnderTest) {
         guard slotsDamaged, let cursor = queue.cursor(pair.destination, pair.log) else { return }
-        let oldest = queue.oldest(pair.log)
-        guard cursor.low < oldest, oldest <= accounts[pair]?.low ?? 0 else { return }
-        injuries.append(Injury(log: pair.log, range: cursor.low...oldest - 1, most: oldest - cursor.low))
+        let settled = accounts.lazy.filter { $0.key.log == pair.log }.map(\.value.low).min() ?? 0
+        guard cursor.low < settled else { return }
+        injuries.append(Injury(log: pair.log, range: cursor.low...settled - 1, most: settled - cursor.low))
     }
 
     /// Every acknowledged event is there for every destination that still waits for it.
