@@ -38,34 +38,3 @@ package enum LogName: Hashable, Sendable {
         self = .consent(String(category))
     }
 }
-
-/// What a full queue makes of lanes (rule 15).
-extension LogName {
-    /// What it may fill of all that the queue may come to, in hundredths.
-    var share: UInt64 {
-        switch self {
-        case .urgent: 100
-        case .normal, .consent: 95
-        case .bulk: 80
-        }
-    }
-
-    /// The lanes that are refused after it; a category is refused as normal events are.
-    var moreUrgent: ArraySlice<LogName> {
-        switch self {
-        case .urgent: []
-        case .normal, .consent: Self.lanes[..<1]
-        case .bulk: Self.lanes[..<2]
-        }
-    }
-
-    /// What is given up for new events goes from the least on.
-    var urgency: Int {
-        switch self {
-        case .bulk: 0
-        case .consent: 1
-        case .normal: 2
-        case .urgent: 3
-        }
-    }
-}

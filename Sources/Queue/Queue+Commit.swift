@@ -31,13 +31,17 @@ extension Queue {
         let moment = Moment(wall: wall, age: age)
         lastMoment = moment
         var outcomes = [CommitOutcome?](repeating: nil, count: batches.count)
-        // The more urgent first, so that no other takes their room.
-        let order = batches.indices.sorted { batches[$0].log.urgency > batches[$1].log.urgency }
-        for start in order where outcomes[start] == nil {
+        for start in batches.indices where outcomes[start] == nil {
             let log = state(of: batches[start].log)
             let group = batches.indices.filter { batches[$0].log == log.name }
             precondition(group.allSatisfy { batches[$0].count > 0 }, "an empty batch was committed")
-            if let error = commit(group, of: &batches, in: log, moment, &outcomes) {
+            do throws(QueueError) {
+                let again = try commit(group, of: &batches, to: log, moment)
+                commitFailure = recoveryFailure
+                lackingBytes = 0
+                accept(group, of: &batches, in: log, keeping: again, moment, &outcomes)
+            } catch {
+                note(failure: error, of: log.name)
                 for index in group {
                     batches[index].removeAll()
                     outcomes[index] = .refused(error)
@@ -45,29 +49,6 @@ extension Queue {
             }
         }
         return outcomes.compactMap { $0 }
-    }
-
-    /// Makes a group durable and counts it; why it is refused, where it is.
-    private func commit(
-        _ group: [Int], of batches: inout [OpenBatch], in log: LogState, _ moment: Moment,
-        _ outcomes: inout [CommitOutcome?]
-    ) -> QueueError? {
-        let bytes = group.reduce(0) { $0 + SegmentWriter.size(of: batches[$1], block: blockSize) }
-        var space: Space?
-        if let error = lackOfMoreUrgent(than: log.name, for: bytes, &space) {
-            lackingBytes[lane(of: log.name)] = bytes
-            return error
-        }
-        do throws(QueueError) {
-            let again = try commit(group, of: &batches, to: log, moment)
-            commitFailure = recoveryFailure
-            lackingBytes[lane(of: log.name)] = nil
-            accept(group, of: &batches, in: log, keeping: again, moment, &outcomes)
-            return nil
-        } catch {
-            note(failure: error, of: log.name)
-            return error
-        }
     }
 
     /// Writes a group durably, in a new segment where the first try fails; returns how many batches were made durable
@@ -101,7 +82,7 @@ extension Queue {
     /// Keeps an error of the disk; lack of room is found from what there is.
     func note(failure: QueueError, of log: LogName) {
         switch failure {
-        case .full, .noRoom, .noFiles: return
+        case .full, .noRoom: return
         default:
             commitFailure = failure
             failedLog = log
@@ -121,8 +102,7 @@ extension Queue {
         } catch {
             switch (commitFailure, error) {
             case (.failed(_, _, _, .noSpace), .full), (.failed(_, _, _, .noSpace), .noRoom),
-                (.failed(_, _, _, .noSpace), .noFiles), (.failed(_, _, _, .quota), .full),
-                (.failed(_, _, _, .quota), .noRoom), (.failed(_, _, _, .quota), .noFiles):
+                (.failed(_, _, _, .quota), .full), (.failed(_, _, _, .quota), .noRoom):
                 commitFailure = nil
             default: if case .failed = error { commitFailure = error }
             }
@@ -196,15 +176,14 @@ extension Queue {
                 return try openSegment(of: log, for: needed, first: first, moment)
             } catch {
                 switch error {
-                case .full, .noRoom: lackingBytes[lane(of: log.name)] = needed
+                case .full, .noRoom: lackingBytes = needed
                 default: throw error
                 }
-                let space = try space()
-                if !hasMadeRoom, canMakeRoom(for: least, in: log.name, space) {
-                    makeRoom(for: least, in: log.name, moment)
+                if !hasMadeRoom, try canMakeRoom(for: least, in: log.name) {
+                    makeRoom(moment)
                     hasMadeRoom = true
                 } else {
-                    guard evicting, canEvict(for: least, in: log.name, space), evict(for: log.name, moment) else {
+                    guard evicting, try canEvict(for: least, in: log.name), evict(for: log.name, moment) else {
                         throw error
                     }
                 }

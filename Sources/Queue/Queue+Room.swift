@@ -5,47 +5,14 @@ extension Queue {
     /// Gives up all that holds no event which a destination still waits for; nothing else is needed to make it fit.
     ///
     /// A log whose events are all settled shrinks to a segment without events, whose name says how far it has come.
-    /// Less urgent logs give the room that their newest segment still has, as far as `bytes` for this log need it.
     /// What fails stays.
-    func makeRoom(for bytes: Int, in name: LogName, _ moment: Moment) {
+    func makeRoom(_ moment: Moment) {
         for log in logsInOrder where log.spare != nil { dropSpare(of: log) }
-        for log in logsInOrder { while retire(log, recycling: false) {} }
-        // That takes room, too.
         for log in logsInOrder {
+            while retire(log, recycling: false) {}
             guard isSettled(log), log.bytes > emptySegmentBytes else { continue }
             guard beginEmptySegment(of: log, moment) else { continue }
             while retire(log, recycling: false) {}
-        }
-        for log in logs.values.sorted(by: { $0.name.urgency < $1.name.urgency }) where restBytes(log, for: name) > 0 {
-            guard let space = try? space(), roomToGrow(name, in: space) < bytes else { return }
-            giveUpRest(of: log)
-        }
-    }
-
-    /// What the newest segment of a less urgent log has room for, bytes.
-    private func restBytes(_ log: LogState, for name: LogName) -> Int {
-        guard let writer = log.writer, !cannotGiveUpRests, log.name.moreUrgent.contains(lane(of: name)) else {
-            return 0
-        }
-        return max(0, writer.size - roundedUp(writer.offset, to: 4_096))
-    }
-
-    /// Ends a log's newest segment, and gives back the room behind its last batch; a crash may bring it back.
-    private func giveUpRest(of log: LogState) {
-        guard let writer = log.writer, let index = log.segments.lastIndex(where: { $0.name.id == writer.id }) else {
-            return
-        }
-        let path = log.path(of: log.segments[index].name)
-        log.writer = nil
-        // Written over again it would need room.
-        log.segments[index].isSound = false
-        do throws(Errno) {
-            try storage.open(path, .readWrite).release(roundedUp(writer.offset, to: 4_096)..<writer.size)
-            let allocated = try storage.status(of: path).allocated
-            cannotGiveUpRests = allocated >= log.segments[index].allocated
-            log.segments[index].allocated = allocated
-        } catch {
-            cannotGiveUpRests = true
         }
     }
 
@@ -61,10 +28,26 @@ extension Queue {
         }
     }
 
+    /// Why an event of one block, or what the newest commit needed in vain, would be refused on the normal lane; nil
+    /// where it would not.
+    func shortage() -> QueueError? {
+        let batch = max(blockSize, lackingBytes)
+        let log = logs[.normal]
+        if let log, let writer = log.writer, !log.mustCommitAgain, writer.offset + batch <= writer.size { return nil }
+        let needed = roundedUp(blockSize + batch, to: 4_096)
+        do throws(QueueError) {
+            if try canMakeRoom(for: needed, in: .normal) { return nil }
+            if try canEvict(for: needed, in: .normal) { return nil }
+            return try shortage(of: .normal, for: needed)
+        } catch {
+            return error
+        }
+    }
+
     /// True where a segment of so many bytes would fit after `makeRoom`; where not, the spares are better kept.
-    func canMakeRoom(for bytes: Int, in name: LogName, _ space: Space) -> Bool {
-        let missing = bytes - roomToGrow(name, in: space)
-        return missing <= 0 || missing <= logs.values.reduce(0) { $0 + removable($1) + restBytes($1, for: name) }
+    func canMakeRoom(for bytes: Int, in log: LogName) throws(QueueError) -> Bool {
+        let missing = bytes - (try roomToGrow(log))
+        return missing <= 0 || missing <= logs.values.reduce(0) { $0 + removable($1) }
     }
 
     /// About how many bytes of a log `makeRoom` would give up.

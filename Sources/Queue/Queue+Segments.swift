@@ -10,7 +10,6 @@ extension Queue {
     func openSegment(
         of log: LogState, for needed: Int, first: UInt64, _ moment: Moment
     ) throws(QueueError) -> SegmentWriter {
-        if needed > 0 { try leaveFiles(log) }
         try makeFolder(of: log)
         let least = roundedUp(blockSize + needed, to: 4_096)
         let spare = try spare(of: log)
@@ -110,4 +109,56 @@ extension Queue {
         log.spare = spare
         return spare
     }
+
+    /// How long a file of `size` bytes may become: `wanted` bytes, or less, but not less than `least`.
+    ///
+    /// - Throws: `full` or `noRoom` where even that is too much.
+    private func growth(
+        of log: LogState, from size: Int, atLeast least: Int, wanted: Int
+    ) throws(QueueError) -> Int {
+        let room = try roomToGrow(log.name)
+        if room >= least - size { return min(wanted, (size + room) / 4_096 * 4_096) }
+        throw try shortage(of: log.name, for: least - size)
+    }
+
+    /// Why a log may not make the queue grow by so many bytes.
+    func shortage(of log: LogName, for bytes: Int) throws(QueueError) -> QueueError {
+        if roomBelowLimit(of: log) < bytes { return .full(log, bytes: bytesOnDisk, limit: limit(of: log)) }
+        let space = try attempt(.status, "") { () throws(Errno) in try storage.space() }
+        return .noRoom(available: space.available, keep: options.keep(of: space.total))
+    }
+
+    /// Bytes by which a log may make the queue grow; negative where it is beyond its limit.
+    func roomToGrow(_ log: LogName) throws(QueueError) -> Int {
+        let space = try attempt(.status, "") { () throws(Errno) in try storage.space() }
+        let free = Int(clamping: space.available) - Int(clamping: options.keep(of: space.total))
+        return min(free, roomBelowLimit(of: log))
+    }
+
+    /// Bytes by which a log may make the queue grow as far as `MaxSize` goes; negative where it is beyond its limit.
+    ///
+    /// Dead letters do not count against the share of a log, so that they keep nothing out below nine tenths of
+    /// `MaxSize`; above that they and events have the same room, and who comes first takes it (rules 13 and 15), but
+    /// for what the next letter needs: a full queue that cannot set a refused event apart would stay full.
+    private func roomBelowLimit(of log: LogName) -> Int {
+        let reserved = max(0, min(options.letterReserve, Int(clamping: options.maximumBytes / 10) - deadLetters.bytes))
+        return min(
+            Int(clamping: limit(of: log)) - Int(clamping: bytesOnDisk) + deadLetters.bytes, roomInAll - reserved)
+    }
+
+    /// How far a log may make the queue grow, in bytes.
+    private func limit(of log: LogName) -> UInt64 {
+        min(options.limit(of: log), options.maximumBytes - emptySegmentReserve)
+    }
+
+    /// Bytes by which all files may grow; negative where they are beyond `MaxSize`.
+    var roomInAll: Int {
+        Int(clamping: options.maximumBytes - emptySegmentReserve) - Int(clamping: bytesOnDisk)
+    }
+
+    /// There is always room for a segment without events.
+    private var emptySegmentReserve: UInt64 { min(UInt64(emptySegmentBytes), options.maximumBytes) }
+
+    /// What a segment without events takes, bytes.
+    var emptySegmentBytes: Int { roundedUp(blockSize, to: 4_096) }
 }

@@ -50,12 +50,10 @@ package final class Queue {
     var commitFailure: QueueError?
     /// Why the start could not list the logs; nil where it could.
     var unlisted: QueueError?
+    /// What the newest commit needed, in bytes, where there was no room for it; 0 once one has succeeded.
+    var lackingBytes = 0
     /// What a purge that failed took out, so that the next call for the same tells of it.
     var untoldPurged: Set<EventID> = []
-    /// What the newest commit of each lane needed, in bytes, where there was no room for it.
-    var lackingBytes: [LogName: Int] = [:]
-    /// True where the file system has not given back what a file does not use any more.
-    var cannotGiveUpRests = false
     /// The log whose commit failed, and the newest moment of a commit, for trying again.
     var failedLog: LogName?
     var lastMoment: Moment

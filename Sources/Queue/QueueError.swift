@@ -1,4 +1,3 @@
-internal import Bytes
 package import Posix
 
 /// Why the queue could not be opened, or could not do what was asked.
@@ -24,8 +23,6 @@ package enum QueueError: Error, Equatable, Sendable {
     case full(LogName, bytes: UInt64, limit: UInt64)
     /// The file system has less room than `KeepFree`; a state.
     case noRoom(available: UInt64, keep: UInt64)
-    /// The file system has room for no more files; a state.
-    case noFiles
     /// The dead letters, of a destination or of all, have reached the share of `MaxSize` that they may fill; a state.
     case deadLettersFull(bytes: UInt64, limit: UInt64)
     /// There are as many dead letters, of a destination or of all, as there may be; a state.
@@ -39,8 +36,7 @@ package enum QueueError: Error, Equatable, Sendable {
     package var endsStart: Bool {
         switch self {
         case .missingDirectory, .notOurs, .forbidden, .locked, .unknownFormat: true
-        case .failed, .full, .noRoom, .noFiles, .deadLettersFull, .tooManyDeadLetters, .noFilesForDeadLetters,
-            .damagedLetter:
+        case .failed, .full, .noRoom, .deadLettersFull, .tooManyDeadLetters, .noFilesForDeadLetters, .damagedLetter:
             false
         }
     }
@@ -48,7 +44,7 @@ package enum QueueError: Error, Equatable, Sendable {
     /// True where there is no room, be it counted here or told by the system.
     package var isLackOfRoom: Bool {
         switch self {
-        case .full, .noRoom, .noFiles, .failed(_, _, _, .noSpace), .failed(_, _, _, .quota): true
+        case .full, .noRoom, .failed(_, _, _, .noSpace), .failed(_, _, _, .quota): true
         default: false
         }
     }
@@ -81,20 +77,14 @@ extension QueueError: CustomStringConvertible {
             "\(path): format \(version) with features \(features) is not known to this version"
         case .failed(let operation, let path, let offset, let errno):
             "\(operation.rawValue) of \(path) at \(offset): \(errno)"
-        case .full(let log, let bytes, let limit):
-            "MaxSize= is reached for \(log.text): \(Self.shown(bytes)) of \(Self.shown(limit))"
+        case .full(let log, let bytes, let limit): "full for \(log.text): \(bytes) of \(limit) bytes"
         case .noRoom(let available, let keep):
-            "the file system is full: \(Self.shown(available)) free"
-                + (keep > 0 ? ", of which KeepFree= keeps \(Self.shown(keep))" : "")
-        case .noFiles: "the file system is full: it has room for no more files"
-        case .deadLettersFull(let bytes, let limit):
-            "full for dead letters: \(Self.shown(bytes)) of \(Self.shown(limit))"
+            "file system full: \(available) bytes free of \(keep) to be kept free"
+        case .deadLettersFull(let bytes, let limit): "full for dead letters: \(bytes) of \(limit) bytes"
         case .tooManyDeadLetters(let count, let limit): "full for dead letters: \(count) of \(limit) letters"
         case .noFilesForDeadLetters(let left):
             "full for dead letters: the file system has \(left) inodes left, which are for events"
         case .damagedLetter(let path): "\(path): a damaged dead letter"
         }
     }
-
-    private static func shown(_ bytes: UInt64) -> String { Amount.bytes(Int64(clamping: bytes)) }
 }

@@ -7,7 +7,7 @@ package struct QueueRoom: Sendable, Hashable {
     /// FORMAT, cursors, the clock, and the folders; bytes.
     private static let fixedBytes = FormatPage.size + CursorFile.unusedBytes + 4_096 + (3 + lanes) * 4_096
     /// An accept context takes less than this, twice, bytes.
-    static let contextBytes = 512
+    private static let contextBytes = 512
 
     private let block: Int
     private let bulkBytes: Int

@@ -83,7 +83,7 @@ import Time
         if why == "no space" {
             storage.fault = { if case .write(let path, _) = $0, path.hasSuffix(".new") { .noSpace } else { nil } }
         }
-        if why == "no files" { storage.leave(files: 63) }
+        if why == "no files" { storage.filesLeft = 63 }
         let refusal = EventRefusal(status: 409, attempts: 7, detail: Array("again".utf8))
         _ = try bench.queue.bury(2, of: .normal, for: "main", refusal, at: bench.wall)
         storage.fault = nil
@@ -100,9 +100,9 @@ import Time
     /// Rule 15: the last files that the file system has room for are the log's.
     @Test func lettersLeaveTheLastFilesToEvents() throws {
         let (storage, bench) = try bench(["main"])
-        storage.leave(files: 64)
+        storage.filesLeft = 64
         try bench.queue.bury([bench.letter(1)])
-        storage.leave(files: 63)
+        storage.filesLeft = 63
         #expect(throws: QueueError.noFilesForDeadLetters(left: 63)) {
             try bench.queue.bury([bench.letter(2)])
         }

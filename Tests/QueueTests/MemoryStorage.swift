@@ -40,10 +40,8 @@ final class MemoryStorage: Storage {
     var durableFiles: [String: Node] = [:]
     var durableFolders: Set<String> = [""]
     var available: UInt64 = 1 << 40
-    /// Bytes that all files may take, where that is less; a write beyond fails with ENOSPC.
-    var capacity = 1 << 40
-    /// How many files and folders there may be; one more fails with ENOSPC.
-    var mostFiles = Int.max
+    /// Files that the file system has room for.
+    var filesLeft: UInt64 = .max
     /// Called before each call; an errno makes it fail, and is asked whether half of a write is done.
     var fault: ((Call) -> Errno?)?
     var writesHalf = false
@@ -65,7 +63,6 @@ final class MemoryStorage: Storage {
         guard mode == .create || mode == .createNew, folders.contains(Self.folder(of: path)) else {
             throw Errno.noEntry
         }
-        guard freeFiles > 0 else { throw Errno.noSpace }
         let node = Node(path)
         files[path] = node
         return MemoryFile(self, node)
@@ -81,7 +78,6 @@ final class MemoryStorage: Storage {
 
     func createDirectory(_ path: String) throws(Errno) {
         try note(.createDirectory(path))
-        guard freeFiles > 0 || folders.contains(path) else { throw Errno.noSpace }
         guard folders.insert(path).inserted else { throw Errno.exists }
     }
 
@@ -113,18 +109,8 @@ final class MemoryStorage: Storage {
     }
 
     func space() throws(Errno) -> StorageSpace {
-        StorageSpace(
-            total: UInt64(capacity), available: min(available, UInt64(max(0, capacity - usedBytes))),
-            files: UInt64(freeFiles))
+        StorageSpace(total: 1 << 40, available: available, files: filesLeft)
     }
-
-    /// Bytes that files take.
-    var usedBytes: Int { files.values.reduce(0) { $0 + $1.bytes.count - 4_096 * $1.released.count } }
-
-    /// Leaves room for so many files more.
-    func leave(files: Int) { mostFiles = files + self.files.count + folders.count }
-
-    private var freeFiles: Int { max(0, mostFiles - files.count - folders.count) }
 
     private func keepNames(of path: String) {
         durableFiles = durableFiles.filter { Self.folder(of: $0.key) != path }
@@ -190,8 +176,6 @@ final class MemoryFile: StorageFile {
             }
             throw error
         }
-        let growth = offset + range.count - node.bytes.count
-        guard growth <= 0 || storage.usedBytes + growth <= storage.capacity else { throw Errno.noSpace }
         put(Array(bytes[range]), at: offset)
     }
 

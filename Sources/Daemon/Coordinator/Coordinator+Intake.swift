@@ -93,8 +93,7 @@ extension Coordinator {
         }
     }
 
-    /// What clients are told of an error.
-    static func refusal(for error: QueueError) -> Refusal {
+    private static func refusal(for error: QueueError) -> Refusal {
         switch error {
         case .full(let log, _, _):
             Refusal(.full, logs: [log], detail: "the queue is full", retryAfterSeconds: 30)

@@ -70,13 +70,6 @@ extension SimulatedDisk {
         syncs += 1
     }
 
-    /// Counts the end of a file as room, until a write grows it again or a power cut brings it back.
-    func release(_ range: Range<Int>, of node: Node, life: Int) throws(Errno) {
-        guard life == self.life else { throw .io }
-        try step()
-        if range.upperBound == node.image.visible.count { node.released = max(node.released, range.count) }
-    }
-
     func size(of node: Node, life: Int) throws(Errno) -> Int {
         guard !hasCrashed, life == self.life else { throw .io }
         return node.image.visible.count
@@ -116,8 +109,6 @@ final class SimulatedFile: StorageFile {
     func write(_ bytes: borrowing [UInt8], in range: Range<Int>, at offset: Int) throws(Errno) {
         try disk.write(Array(bytes[range]), to: node, at: offset, life: life)
     }
-
-    func release(_ range: Range<Int>) throws(Errno) { try disk.release(range, of: node, life: life) }
 
     func synchroniseData() throws(Errno) { try disk.synchronise(node, life: life) }
 

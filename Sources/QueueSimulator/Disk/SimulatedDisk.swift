@@ -88,8 +88,6 @@ package final class SimulatedDisk: Storage {
         /// Sectors that cannot be read.
         var badSectors: Set<Int> = []
         var lockedBy: Int?
-        /// Bytes at its end that take no room.
-        var released = 0
 
         init(isDirectory: Bool, mayFail: Bool = false) {
             self.isDirectory = isDirectory
@@ -128,8 +126,7 @@ package final class SimulatedDisk: Storage {
         if path.isEmpty { return StorageStatus(kind: .directory, size: 4_096, owner: user) }
         guard let node = nodes[path] else { throw .noEntry }
         if node.isDirectory { return StorageStatus(kind: .directory, size: 4_096, owner: user) }
-        let size = node.image.visible.count
-        return StorageStatus(kind: .regular, size: size, allocated: size - node.released, owner: user)
+        return StorageStatus(kind: .regular, size: node.image.visible.count, owner: user)
     }
 
     package func createDirectory(_ path: String) throws(Errno) {
@@ -179,7 +176,7 @@ package final class SimulatedDisk: Storage {
     }
 
     /// Bytes of all files that have a name.
-    package var usedBytes: Int { nodes.values.reduce(0) { $0 + $1.image.visible.count - $1.released } }
+    package var usedBytes: Int { nodes.values.reduce(0) { $0 + $1.image.visible.count } }
 
     private func requireFolder(of path: String) throws(Errno) {
         let folder = Self.folder(of: path)
