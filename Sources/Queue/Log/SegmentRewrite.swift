@@ -29,7 +29,8 @@ struct SegmentRewrite {
     /// Looks for the events in the segment that `window` stands on, `size` bytes long.
     ///
     /// Whatever lies behind `validLength`, if that is known, was never acknowledged and may hold them, too: a commit
-    /// that failed leaves there what a later segment has.
+    /// that failed leaves there what a later segment has. Where it is not known and the file was another segment
+    /// before, what lies behind all that is this one's may be that one's.
     init(
         _ window: SegmentWindow, _ segment: SegmentName, seal: UInt32, size: Int, validLength: Int?,
         events: Set<EventID>
@@ -62,14 +63,15 @@ struct SegmentRewrite {
             }
             if !wanted.isEmpty { try makeHoles(of: Set(wanted.map(\.sequence)), in: found) }
         }
-        try makeHoles(
+        let ownEnd = try makeHoles(
             of: events,
             in: RecordSearch(
                 window, segment: segment.id, behind: lastEnd, size: end, expecting: walk.expected,
                 epochs: epochs + sought))
-        let isTailClean = try window.isZero(end..<size)
+        let tail = (validLength == nil && ownHeader?.isRecycled == true ? ownEnd : end)..<size
+        let isTailClean = try window.isZero(tail)
         guard !patches.isEmpty || !isTailClean else { return }
-        if !isTailClean { patches.append(Patch(range: end..<size, bytes: [])) }
+        if !isTailClean { patches.append(Patch(range: tail, bytes: [])) }
         if var header = ownHeader {
             header.holes += made
             if !isTailClean { header.isRecycled = false }
@@ -125,14 +127,20 @@ struct SegmentRewrite {
     }
 
     /// Looks for events in what no batch that can be read holds; what is whole becomes a hole.
-    private mutating func makeHoles(of events: Set<EventID>, in search: RecordSearch) throws(Errno) {
+    ///
+    /// Returns where the last record ends that is found, or where the search began.
+    @discardableResult
+    private mutating func makeHoles(of events: Set<EventID>, in search: RecordSearch) throws(Errno) -> Int {
         var search = search
+        var end = search.offset
         while let step = try search.next() {
             switch step {
             case .hole(let sequence):
+                end = search.offset
                 let id = EventID(epoch: search.epoch, sequence: sequence)
                 if events.contains(id) { holes.insert(id) }
             case .record(let sequence, let index, let length):
+                end = search.offset
                 let id = EventID(epoch: search.epoch, sequence: sequence)
                 guard events.contains(id) else { continue }
                 var record = Array(window.bytes[index..<index + RecordLayout.headerSize])
@@ -146,6 +154,7 @@ struct SegmentRewrite {
             case .damaged: continue
             }
         }
+        return end
     }
 
     private mutating func note(hole id: EventID) {
