@@ -18,11 +18,11 @@ package struct ConsentDesk {
 
     /// Carries out a state, or a purge of a category or of an event, but for dead letters of the category; what it
     /// takes out is gone from the disk at the answer.
-    package func begin(_ order: OperatorOrder, _ number: UInt64) -> Outcome {
+    package func begin(_ order: OperatorOrder) -> Outcome {
         do throws(QueueError) {
             switch order {
-            case .consent(let category, let state): return try set(state, of: category, number)
-            case .purge(let category): return .letters(try purge(category, number) { .purged($0) })
+            case .consent(let category, let state): return try set(state, of: category)
+            case .purge(let category): return .letters(try purge(category) { .purged($0) })
             case .purgeEvent(let id):
                 guard let event = EventID(text: Array(id.utf8)) else { return .done(.unknown("no event has that id")) }
                 return .done(.purged(try queue.purge(id: event)))
@@ -34,7 +34,7 @@ package struct ConsentDesk {
     }
 
     /// Makes a state durable, then purges what it denies.
-    private func set(_ word: ConsentWord, of category: String, _ number: UInt64) throws(QueueError) -> Outcome {
+    private func set(_ word: ConsentWord, of category: String) throws(QueueError) -> Outcome {
         let state = ConsentState(word)
         do throws(QueueError) {
             try queue.keep(consent: [category: state])
@@ -42,7 +42,7 @@ package struct ConsentDesk {
             // On a full disk the purge may make the room.
             guard state == .deny, error.isLackOfRoom else { throw error }
             return .letters(
-                try purge(category, number) { [queue] purged throws(QueueError) in
+                try purge(category) { [queue] purged throws(QueueError) in
                     try queue.keep(consent: [category: state])
                     return .consent(word, purged: purged)
                 })
@@ -50,17 +50,17 @@ package struct ConsentDesk {
         guard state == .deny else { return .done(.consent(word, purged: 0)) }
         do throws(QueueError) {
             return .letters(
-                try purge(category, number, failed: { .unpurged("\($0)") }, then: { .consent(word, purged: $0) }))
+                try purge(category, failed: { .unpurged("\($0)") }, then: { .consent(word, purged: $0) }))
         } catch {
             return .done(.unpurged("\(error)"))
         }
     }
 
     private func purge(
-        _ category: String, _ number: UInt64, failed: @escaping (QueueError) -> OperatorAnswer = { .failed("\($0)") },
+        _ category: String, failed: @escaping (QueueError) -> OperatorAnswer = { .failed("\($0)") },
         then answer: @escaping (UInt64) throws(QueueError) -> OperatorAnswer
     ) throws(QueueError) -> LongOrder {
         let purge = try queue.beginPurge(log: .consent(category))
-        return LongOrder(number, purge.letters, failed: failed) { _ throws(QueueError) in try answer(purge.events) }
+        return LongOrder(purge.letters, failed: failed) { _ throws(QueueError) in try answer(purge.events) }
     }
 }

@@ -29,19 +29,19 @@ extension DiskThread {
                     return answer(try queue.forget(destination: destination), order)
                 }
                 let letters = queue.beginDrop(.all(of: [destination]))
-                longOrders.append(
-                    LongOrder(number, letters) { [self] dropped throws(QueueError) in
-                        let answer = answer(try queue.forget(destination: destination), order)
-                        guard case .count(let count) = answer else { return answer }
-                        return .count(count + dropped)
-                    })
+                let rest = LongOrder(letters) { [self] dropped throws(QueueError) in
+                    let answer = answer(try queue.forget(destination: destination), order)
+                    guard case .count(let count) = answer else { return answer }
+                    return .count(count + dropped)
+                }
+                longOrders.append((number, rest))
                 return nil
             case .rename(let destination, let name):
                 return answer(try queue.rename(destination: destination, to: name), order)
             case .consent, .purge, .purgeEvent:
-                switch ConsentDesk(queue).begin(order, number) {
+                switch ConsentDesk(queue).begin(order) {
                 case .done(let answer): return answer
-                case .letters(let rest): longOrders.append(rest)
+                case .letters(let rest): longOrders.append((number, rest))
                 }
                 return nil
             case .pause, .resume, .probe: return .done
@@ -67,14 +67,14 @@ extension DiskThread {
         let wanted = try letters(of: selection)
         guard wanted.isKnown else { return .unknown("no dead letter has that id") }
         guard case .retry = order else {
-            longOrders.append(LongOrder(number, queue.beginDrop(wanted.letters)) { .count($0) })
+            longOrders.append((number, LongOrder(queue.beginDrop(wanted.letters)) { .count($0) }))
             return nil
         }
         let sendable = wanted.letters.filter(queue.isConfigured)
         if sendable.destinations.isEmpty, let name = wanted.letters.destinations.first {
             return .conflict("\(name) is no longer configured, so nothing would send them: put its section back first")
         }
-        longOrders.append(LongOrder(number, queue.beginRetry(sendable)) { .count($0) })
+        longOrders.append((number, LongOrder(queue.beginRetry(sendable)) { .count($0) }))
         return nil
     }
 

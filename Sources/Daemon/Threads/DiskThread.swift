@@ -19,7 +19,7 @@ final class DiskThread {
     private let ageClock: AgeClock
     private var reads: [DiskRequest] = []
     /// Orders of which slices are left, no more than the loop lets wait.
-    var longOrders: [LongOrder] = []
+    var longOrders: [(number: UInt64, order: LongOrder)] = []
     /// True where the newest slice was one of an order.
     private var wasOrder = false
     private var lastSnapshot = Instant(nanoseconds: 0)

@@ -3,7 +3,6 @@ package import Queue
 
 /// An order about dead letters, of which there may be many; answered once the last of them is dealt with.
 package struct LongOrder {
-    let number: UInt64
     private var work: LetterWork
     /// The answer to the order, told how many letters there were.
     private let answer: (UInt64) throws(QueueError) -> OperatorAnswer
@@ -11,10 +10,9 @@ package struct LongOrder {
     private let failed: (QueueError) -> OperatorAnswer
 
     init(
-        _ number: UInt64, _ work: LetterWork, failed: @escaping (QueueError) -> OperatorAnswer = { .failed("\($0)") },
+        _ work: LetterWork, failed: @escaping (QueueError) -> OperatorAnswer = { .failed("\($0)") },
         _ answer: @escaping (UInt64) throws(QueueError) -> OperatorAnswer
     ) {
-        self.number = number
         self.work = work
         self.answer = answer
         self.failed = failed

@@ -45,14 +45,6 @@ final class DeadLetterStore {
         }
     }
 
-    private let storage: any Storage
-    private let seal: UInt32
-    private var shelves: [Queue.CursorKey: LetterShelf] = [:]
-    private var folders: Set<String> = []
-    /// Destinations whose folder could not be listed, so that it is not known what there is; nil: none could.
-    private var unlisted: Set<String>? = []
-    private var all = Use()
-    private var uses: [String: Use] = [:]
     /// What letters take.
     struct Use {
         var letters = 0
@@ -65,6 +57,14 @@ final class DeadLetterStore {
         }
     }
 
+    private let storage: any Storage
+    private let seal: UInt32
+    private var shelves: [Queue.CursorKey: LetterShelf] = [:]
+    private var folders: Set<String> = []
+    /// Destinations whose folder could not be listed, so that it is not known what there is; nil: none could.
+    private var unlisted: Set<String>? = []
+    private var all = Use()
+    private var uses: [String: Use] = [:]
     /// Letters that are delivered, counted or unlinked.
     private(set) var unfinished: Set<DeadLetterName> = []
     /// Letters of which a part was written, or all, before that failed; they are to go.

@@ -138,7 +138,7 @@ extension SimulatedProcess {
 
     /// The answer to an order about consent; its letters go in slices, one after the other.
     private func carryOut(_ order: OperatorOrder, _ queue: Queue) -> OperatorAnswer {
-        switch ConsentDesk(queue).begin(order, 0) {
+        switch ConsentDesk(queue).begin(order) {
         case .done(let answer): return answer
         case .letters(var rest):
             while true {
