@@ -92,7 +92,7 @@ extension Queue {
     /// The oldest segment of a log, where every destination is past it; never the newest with events, whose name says
     /// how far the log has come, nor the one being written.
     private func retirable(_ log: LogState) -> LogState.Segment? {
-        guard let oldest = oldestSegment(of: log), let low = leastLow(in: log.name), isPassed(0, of: log, below: low)
+        guard let oldest = oldestSegment(of: log), let low = passedLow(in: log.name), isPassed(0, of: log, below: low)
         else {
             return nil
         }
@@ -107,7 +107,7 @@ extension Queue {
 
     /// The last of the segments that hold nothing but events of the oldest one again, which nobody waits for.
     private func lastCopy(ofOldestIn log: LogState) -> Int {
-        let low = leastLow(in: log.name) ?? 0
+        let low = passedLow(in: log.name) ?? 0
         let last = lastAcknowledged(in: 0, of: log)
         var index = 0
         while let next = next(behind: index, of: log), end(of: next, in: log) <= last,

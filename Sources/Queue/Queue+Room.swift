@@ -54,7 +54,7 @@ extension Queue {
     func removable(_ log: LogState) -> Int {
         let spare = log.spare?.size ?? 0
         if isSettled(log) { return max(spare, log.bytes - emptySegmentBytes) }
-        guard let low = leastLow(in: log.name), let tip = log.tip else { return spare }
+        guard let low = passedLow(in: log.name), let tip = log.tip else { return spare }
         var bytes = spare
         var index = 0
         while oldestSegment(of: log) != nil, log.segments[index].name.id < tip.segment,
@@ -68,7 +68,7 @@ extension Queue {
 
     /// True where every destination has settled every event, and none must be committed again.
     private func isSettled(_ log: LogState) -> Bool {
-        guard log.last > 0, log.unrecovered == nil, !log.mustCommitAgain, let low = leastLow(in: log.name) else {
+        guard log.last > 0, log.unrecovered == nil, !log.mustCommitAgain, let low = passedLow(in: log.name) else {
             return false
         }
         return low > log.last
@@ -77,5 +77,10 @@ extension Queue {
     /// The lowest cursor of a log; nil where it has none.
     func leastLow(in log: LogName) -> UInt64? {
         cursors.lazy.filter { $0.key.log == log }.map(\.value.state.low).min()
+    }
+    /// What lies below it all destinations have settled; nil where one has no cursor, for one that is new, or whose
+    /// cursor was lost, waits for all that there is.
+    func passedLow(in log: LogName) -> UInt64? {
+        destinations.allSatisfy { cursors[CursorKey(destination: $0, log: log)] != nil } ? leastLow(in: log) : nil
     }
 }

@@ -59,6 +59,28 @@ import Time
         if case .unlink(let path)? = order.first { Issue.record("\(path) goes first") }
     }
 
+    @Test(arguments: [true, false])
+    func aStartWithoutRoomRemovesNothingThatADestinationWithoutACursorMayWaitFor(isLost: Bool) throws {
+        let storage = MemoryStorage()
+        var options = Bench.smallSegments
+        options.keepFree = .bytes(0)
+        let bench = try Bench(storage, options, destinations: isLost ? ["a", "b"] : ["b"])
+        for _ in 0..<60 { bench.commit(batches: [1]) }
+        bench.queue.settle(destination: "b", log: .normal, [Disposition(.delivered, 1...59)])
+        storage.available = 0
+        // Both copies of a's cursor.
+        if isLost { for place in [90, 4_096 + 90] { try #require(storage.files["cursors"]).bytes[place] ^= 1 } }
+        let before = try segments(storage)
+        bench.destinations = ["a", "b"]
+        try bench.restart(clean: false)
+        #expect(try before.count >= 4 && Set(segments(storage)).isSuperset(of: before))
+        #expect(bench.queue.recovery.cursorsReset.count == (isLost ? 1 : 0))
+        #expect(try bench.drain(to: "a").events.count == 60)
+        #expect(try bench.drain(to: "b").events.count == 1)
+        bench.housekeep()
+        #expect(try segments(storage).count == 1, "a full disk can be drained")
+    }
+
     @Test func withoutADestinationNothingGoes() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage, destinations: [])
