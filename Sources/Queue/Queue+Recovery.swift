@@ -368,17 +368,20 @@ extension Queue {
     /// The oldest event kept, with which a new destination begins.
     ///
     /// The oldest segment may begin with what another one held that all have passed and that is gone. A copy of it that
-    /// is not whole is no damage.
+    /// is not whole is no damage: what there is without a gap up to its end is offered.
     private func firstOffered(by log: LogState) -> UInt64 {
         let oldest = oldest(of: log)
         guard let low = leastLow(in: log.name), oldest < low, oldestSegment(of: log) != nil,
             let previous = (try? header(of: log, 0))?.previous, previous.last >= oldest
         else { return oldest }
         let copy = content(of: log, 0, from: oldest, through: previous.last)
-        let purged = copy.disposed.first { $0.kind == .purged }?.sequences.lowerBound
-        let held = [copy.records.first?.sequence, purged].compactMap { $0 }.min()
-        let behindLost = copy.lost.map { $0.sequences.upperBound + 1 }.max()
-        return min(behindLost ?? held ?? .max, previous.last + 1, low)
+        var held = RangeSet<UInt64>()
+        for record in copy.records { held.insert(contentsOf: record.sequence..<record.sequence + 1) }
+        for run in copy.disposed where run.kind == .purged {
+            held.insert(contentsOf: run.sequences.lowerBound..<run.sequences.upperBound + 1)
+        }
+        let end = previous.last + 1
+        return min(held.ranges.last.flatMap { $0.upperBound == end ? $0.lowerBound : nil } ?? end, low)
     }
 
     func slot(_ key: CursorKey, _ state: CursorState) -> CursorSlot {
