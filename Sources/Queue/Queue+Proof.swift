@@ -52,7 +52,7 @@ extension Queue {
         return isOwn
     }
 
-    private func isBorneOut(_ name: SegmentName, of log: LogState) throws(QueueError) -> Bool {
+    func isBorneOut(_ name: SegmentName, of log: LogState) throws(QueueError) -> Bool {
         let path = log.path(of: name)
         return try storage.attempt(.read, path) { () throws(Errno) in
             let file = try storage.open(path, .readOnly)

@@ -93,6 +93,7 @@ extension Queue {
                 log.spare = nil
                 try storage.unlinkIfThere(log.folder + "/" + SpareSegment.name)
             }
+            try requireNoneLeftOut(of: log, through: wanted.lazy.map(\.sequence).max() ?? 0)
             var holes: Set<EventID> = []
             for index in try segments(of: log, holding: wanted, orOldBytes: hasGone) {
                 holes.formUnion(try rewrite(index, of: log, without: wanted))
@@ -105,6 +106,17 @@ extension Queue {
         }
         defer { untoldPurged = [] }
         return UInt64(untoldPurged.count)
+    }
+
+    /// A start leaves a file that it cannot read out of the log, and the next one may have it back.
+    ///
+    /// - Throws: `failed` where one that begins no later than an event cannot be read still, or is a segment of the log.
+    private func requireNoneLeftOut(of log: LogState, through last: UInt64) throws(QueueError) {
+        let names = try attempt(.list, log.folder) { () throws(Errno) in try storage.names(in: log.folder) }
+        for name in names.compactMap(SegmentName.init(text:)) where name.first <= last {
+            guard !log.segments.contains(where: { $0.name == name }), try isBorneOut(name, of: log) else { continue }
+            try attempt(.read, log.path(of: name)) { () throws(Errno) in throw .io }
+        }
     }
 
     /// Indices of the segments in which the events may be, the newest first.

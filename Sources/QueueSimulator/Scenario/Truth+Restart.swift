@@ -61,8 +61,10 @@ extension Truth {
         }
     }
 
-    /// Numbers that are given again were not purged, and have no letters.
+    /// Numbers that are given again were not purged, and have no letters; should those before them come back, they may
+    /// still be purged.
     private mutating func forgetDisposals(of log: Int, beyond accepted: Int) {
+        purgedOnce.formUnion(purgeAsked.filter { $0.log == log && $0.sequence > accepted })
         purgeAsked = purgeAsked.filter { $0.log != log || $0.sequence <= accepted }
         purged.formIntersection(purgeAsked)
         lettersAsked = lettersAsked.filter { $0.pair.log != log || $0.sequence <= accepted }

@@ -62,6 +62,8 @@ struct Truth {
     /// Sequence numbers that an operator asked to purge, and those he has a receipt for.
     var purgeAsked = Set<Place>()
     var purged = Set<Place>()
+    /// Those of them that a start did not find any more.
+    var purgedOnce = Set<Place>()
     /// The states of consent of the last log's category of which a start may find one.
     var consents: Set<UInt8> = [0]
     /// Logs that may give up events now.
@@ -278,7 +280,7 @@ extension Truth {
         case .dead: lettersAsked.contains(delivery)
         case .expired: posted.map { deadlines[$0.token].map { $0 <= now } ?? false } ?? true
         case .evicted: evictable.contains(pair.log)
-        case .purged: purgeAsked.contains(place)
+        case .purged: purgeAsked.contains(place) || (posted == nil && purgedOnce.contains(place))
         case .quarantined: posted.map { purgeAsked.contains(place) || explains(place, $0) } ?? true
         }
     }
