@@ -367,14 +367,18 @@ extension Queue {
 
     /// The oldest event kept, with which a new destination begins.
     ///
-    /// The oldest segment may begin with what another one held that all have passed and that is gone. A copy of it that
-    /// is not whole is no damage: what there is without a gap up to its end is offered.
+    /// What all others have passed need not be whole: a power cut may bring back segments without those behind them,
+    /// and the oldest may begin with what another one held that is gone. A copy of that which is not whole is no
+    /// damage: what there is without a gap up to its end is offered.
     private func firstOffered(by log: LogState) -> UInt64 {
         let oldest = oldest(of: log)
-        guard let low = leastLow(in: log.name), oldest < low, oldestSegment(of: log) != nil,
-            let previous = (try? header(of: log, 0))?.previous, previous.last >= oldest
-        else { return oldest }
-        let copy = content(of: log, 0, from: oldest, through: previous.last)
+        guard let low = leastLow(in: log.name), oldest < low, oldestSegment(of: log) != nil else { return oldest }
+        let first = firstWithoutGap(of: log, below: low)
+        let begin = max(oldest, first == 0 ? oldest : log.segments[first].name.first)
+        guard let previous = (try? header(of: log, first))?.previous, previous.last >= begin else {
+            return min(begin, low)
+        }
+        let copy = content(of: log, first, from: begin, through: previous.last)
         var held = RangeSet<UInt64>()
         for record in copy.records { held.insert(contentsOf: record.sequence..<record.sequence + 1) }
         for run in copy.disposed where run.kind == .purged {
@@ -382,6 +386,18 @@ extension Queue {
         }
         let end = previous.last + 1
         return min(held.ranges.last.flatMap { $0.upperBound == end ? $0.lowerBound : nil } ?? end, low)
+    }
+
+    /// The first segment from which on none is gone of those with events below `low`: each names the one before it.
+    private func firstWithoutGap(of log: LogState, below low: UInt64) -> Int {
+        var first = 0
+        var index = 0
+        while let next = next(behind: index, of: log), log.segments[next].name.first < low {
+            let previous = (try? header(of: log, next))?.previous?.segment
+            if let previous, !log.segments[first...].contains(where: { $0.name.id == previous }) { first = next }
+            index = next
+        }
+        return first
     }
 
     func slot(_ key: CursorKey, _ state: CursorState) -> CursorSlot {
