@@ -81,6 +81,24 @@ import Time
         #expect(try segments(storage).count == 1, "a full disk can be drained")
     }
 
+    /// A power cut may bring back names of segments in any choice.
+    @Test func aDestinationBeginsBehindAGapInWhatAllOthersHavePassed() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, destinations: ["b"])
+        for _ in 0..<60 { bench.commit(batches: [1]) }
+        bench.queue.settle(destination: "b", log: .normal, [Disposition(.delivered, 1...58)])
+        let before = try segments(storage)
+        #expect(before.count >= 4)
+        storage.files["logs/normal/" + before[1]] = nil
+        bench.destinations = ["a", "b"]
+        try bench.restart(clean: false)
+        let first = try #require(UInt64(before[2].dropFirst(17).prefix(20)))
+        #expect(bench.queue.cursor(destination: "a", log: .normal)?.low == first)
+        let delivery = try bench.drain(to: "a")
+        #expect(delivery.events.count == 61 - Int(first) && delivery.quarantined.isEmpty)
+        #expect(bench.queue.recovery.damages.isEmpty && bench.queue.takeDamages().isEmpty)
+    }
+
     @Test func withoutADestinationNothingGoes() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage, destinations: [])
