@@ -110,7 +110,7 @@ extension Queue {
 
     /// A start leaves a file that it cannot read out of the log, and the next one may have it back.
     ///
-    /// - Throws: `failed` where one that begins no later than an event cannot be read still, or is a segment of the log.
+    /// - Throws: `failed` where one that begins no later than the event cannot be read still, or is one of the log's.
     private func requireNoneLeftOut(of log: LogState, through last: UInt64) throws(QueueError) {
         let names = try attempt(.list, log.folder) { () throws(Errno) in try storage.names(in: log.folder) }
         for name in names.compactMap(SegmentName.init(text:)) where name.first <= last {

@@ -78,6 +78,7 @@ extension Queue {
     func leastLow(in log: LogName) -> UInt64? {
         cursors.lazy.filter { $0.key.log == log }.map(\.value.state.low).min()
     }
+
     /// What lies below it all destinations have settled; nil where one has no cursor, for one that is new, or whose
     /// cursor was lost, waits for all that there is.
     func passedLow(in log: LogName) -> UInt64? {
