@@ -29,6 +29,7 @@ int64_t cl_seek_data(int fd, int64_t offset) {
     return found < 0 ? -errno : found;
 }
 int cl_fdatasync(int fd) { return RETRY(fdatasync(fd)); }
+int cl_allocate(int fd, int64_t size) { return RETRY(fallocate(fd, 0, 0, size)); }
 int cl_punch_hole(int fd, int64_t offset, int64_t length) {
     return RETRY(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length));
 }

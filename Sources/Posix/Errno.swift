@@ -38,6 +38,7 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     package static let addressNotAvailable = Errno(code: EADDRNOTAVAIL)
     package static let networkUnreachable = Errno(code: ENETUNREACH)
     package static let hostUnreachable = Errno(code: EHOSTUNREACH)
+    package static let notSupported = Errno(code: EOPNOTSUPP)
     package static let timedOut = Errno(code: ETIMEDOUT)
 }
 

@@ -124,6 +124,9 @@ extension FileDescriptor {
     /// Makes the file's data and metadata durable (fsync(2)); on a directory, its names.
     package borrowing func synchronise() throws(Errno) { try checked(cl_fsync(number)) }
 
+    /// Takes blocks up to a length, which the file has then; what had none reads as zeros (fallocate(2)).
+    package borrowing func allocate(_ size: Int64) throws(Errno) { try checked(cl_allocate(number, size)) }
+
     /// Gives the blocks of a range back, which reads as zeros then; the length stays (fallocate(2)).
     package borrowing func punchHole(in range: Range<Int64>) throws(Errno) {
         try checked(cl_punch_hole(number, range.lowerBound, range.upperBound - range.lowerBound))

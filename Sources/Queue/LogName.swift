@@ -38,3 +38,25 @@ package enum LogName: Hashable, Sendable {
         self = .consent(String(category))
     }
 }
+
+/// What a full queue makes of logs (rule 15).
+extension LogName {
+    /// What is given up for new events goes from the least on.
+    var urgency: Int {
+        switch self {
+        case .bulk: 0
+        case .consent: 1
+        case .normal: 2
+        case .urgent: 3
+        }
+    }
+
+    /// How far it may fill so many bytes: bulk four fifths, urgent all, others 95 in a hundred.
+    func share(of bytes: UInt64) -> UInt64 {
+        switch self {
+        case .urgent: bytes
+        case .normal, .consent: bytes / 100 * 95
+        case .bulk: bytes / 100 * 80
+        }
+    }
+}

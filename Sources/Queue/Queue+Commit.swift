@@ -180,7 +180,7 @@ extension Queue {
                 default: throw error
                 }
                 if !hasMadeRoom, try canMakeRoom(for: least, in: log.name) {
-                    makeRoom(moment)
+                    makeRoom(for: least, in: log.name, moment)
                     hasMadeRoom = true
                 } else {
                     guard evicting, try canEvict(for: least, in: log.name), evict(for: log.name, moment) else {

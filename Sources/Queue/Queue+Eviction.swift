@@ -7,7 +7,7 @@ extension Queue {
         guard options.whenFull == .dropOldest, !cursorsFailing else { return false }
         let missing = bytes - (try roomToGrow(name))
         let most = logs.values.reduce(0) { sum, log in
-            sum + (log.name.urgency <= name.urgency ? max(0, log.bytes - emptySegmentBytes) : removable(log))
+            sum + (log.name.urgency <= name.urgency ? max(0, log.bytes - emptySegmentBytes) : removable(log, for: name))
         }
         return missing <= most
     }
@@ -125,17 +125,5 @@ extension Queue {
             } catch {}
         }
         return builder
-    }
-}
-
-extension LogName {
-    /// What is given up for new events goes from the least on.
-    fileprivate var urgency: Int {
-        switch self {
-        case .bulk: 0
-        case .consent: 1
-        case .normal: 2
-        case .urgent: 3
-        }
     }
 }

@@ -163,7 +163,9 @@ extension Queue {
         let settledEnd = min(log.end(of: index), (leastLow(in: log.name) ?? 1) - 1)
         do throws(QueueError) {
             try synchroniseCursors()
-            if recycling, log.spare == nil, log.writer != nil, segment.isSound, segment.size == options.segmentBytes {
+            if recycling, log.spare == nil, log.writer != nil, segment.isSound,
+                segment.size == options.segmentBytes, segment.allocated >= segment.size
+            {
                 let spare = log.folder + "/" + SpareSegment.name
                 log.spare = try attempt(.rename, path) { () throws(Errno) in
                     let file = try storage.open(path, .readWrite)

@@ -2,17 +2,44 @@ internal import Bytes
 internal import Posix
 
 extension Queue {
-    /// Gives up all that holds no event which a destination still waits for; nothing else is needed to make it fit.
+    /// Gives up all that holds no event which a destination still waits for, for a segment of so many bytes; nothing else
+    /// is needed to make it fit.
     ///
-    /// A log whose events are all settled shrinks to a segment without events, whose name says how far it has come.
-    /// What fails stays.
-    func makeRoom(_ moment: Moment) {
-        for log in logsInOrder where log.spare != nil { dropSpare(of: log) }
+    /// A log whose events are all settled shrinks to a segment without events, whose name says how far it has come. Room
+    /// that is ready for the next commits goes only to a log that is no less urgent. What fails stays.
+    func makeRoom(for bytes: Int, in name: LogName, _ moment: Moment) {
+        for log in logsInOrder where log.spare != nil && log.name.urgency <= name.urgency { dropSpare(of: log) }
         for log in logsInOrder {
             while retire(log, recycling: false) {}
             guard isSettled(log), log.bytes > emptySegmentBytes else { continue }
             guard beginEmptySegment(of: log, moment) else { continue }
             while retire(log, recycling: false) {}
+        }
+        for log in logsInOrder.sorted(by: { $0.name.urgency < $1.name.urgency }) where readyBytes(log, for: name) > 0 {
+            guard let room = try? roomToGrow(name), room < bytes else { return }
+            giveUpReadyRoom(of: log)
+        }
+    }
+
+    /// What a less urgent log's newest segment has room for, which a more urgent one may have instead, bytes.
+    private func readyBytes(_ log: LogState, for name: LogName) -> Int {
+        guard log.name.urgency < name.urgency, canGiveUpReadyRoom, let writer = log.writer, !writer.isRecycled else {
+            return 0
+        }
+        return max(0, writer.size - roundedUp(writer.offset, to: 4_096))
+    }
+
+    private func giveUpReadyRoom(of log: LogState) {
+        guard let writer = log.writer, let index = log.segments.lastIndex(where: { $0.name.id == writer.id }) else {
+            return
+        }
+        do throws(Errno) {
+            try writer.giveUpReadyRoom()
+            let allocated = try storage.status(of: log.path(of: log.segments[index].name)).allocated
+            canGiveUpReadyRoom = allocated < log.segments[index].allocated
+            log.segments[index].allocated = allocated
+        } catch {
+            canGiveUpReadyRoom = false
         }
     }
 
@@ -45,17 +72,18 @@ extension Queue {
     }
 
     /// True where a segment of so many bytes would fit after `makeRoom`; where not, the spares are better kept.
-    func canMakeRoom(for bytes: Int, in log: LogName) throws(QueueError) -> Bool {
-        let missing = bytes - (try roomToGrow(log))
-        return missing <= 0 || missing <= logs.values.reduce(0) { $0 + removable($1) }
+    func canMakeRoom(for bytes: Int, in name: LogName) throws(QueueError) -> Bool {
+        let missing = bytes - (try roomToGrow(name))
+        return missing <= 0 || missing <= logs.values.reduce(0) { $0 + removable($1, for: name) }
     }
 
     /// About how many bytes of a log `makeRoom` would give up.
-    func removable(_ log: LogState) -> Int {
-        let spare = log.spare?.size ?? 0
-        if isSettled(log) { return max(spare, log.bytes - emptySegmentBytes) }
-        guard let low = passedLow(in: log.name), let tip = log.tip else { return spare }
-        var bytes = spare
+    func removable(_ log: LogState, for name: LogName) -> Int {
+        let isNoMoreUrgent = log.name.urgency <= name.urgency
+        let spare = isNoMoreUrgent ? log.spare?.size ?? 0 : 0
+        if isSettled(log) { return max(spare, log.bytes - emptySegmentBytes - (log.spare?.size ?? 0) + spare) }
+        guard let low = passedLow(in: log.name), let tip = log.tip else { return spare + readyBytes(log, for: name) }
+        var bytes = spare + readyBytes(log, for: name)
         var index = 0
         while oldestSegment(of: log) != nil, log.segments[index].name.id < tip.segment,
             isPassed(index, of: log, below: low), let next = next(behind: index, of: log)

@@ -129,10 +129,13 @@ extension Queue {
     }
 
     /// Bytes by which a log may make the queue grow; negative where it is beyond its limit.
+    ///
+    /// Where the file system has not room for `MaxSize`, the more urgent logs have their share of what there is room for.
     func roomToGrow(_ log: LogName) throws(QueueError) -> Int {
         let space = try attempt(.status, "") { () throws(Errno) in try storage.space() }
         let free = Int(clamping: space.available) - Int(clamping: options.keep(of: space.total))
-        return min(free, roomBelowLimit(of: log))
+        let most = min(options.maximumBytes, bytesOnDisk + UInt64(max(0, free)))
+        return min(free - Int(clamping: most - log.share(of: most)), roomBelowLimit(of: log))
     }
 
     /// Bytes by which a log may make the queue grow as far as `MaxSize` goes; negative where it is beyond its limit.
@@ -148,7 +151,7 @@ extension Queue {
 
     /// How far a log may make the queue grow, in bytes.
     private func limit(of log: LogName) -> UInt64 {
-        min(options.limit(of: log), options.maximumBytes - emptySegmentReserve)
+        min(log.share(of: options.maximumBytes), options.maximumBytes - emptySegmentReserve)
     }
 
     /// Bytes by which all files may grow; negative where they are beyond `MaxSize`.

@@ -50,6 +50,8 @@ package final class Queue {
     var commitFailure: QueueError?
     /// Why the start could not list the logs; nil where it could.
     var unlisted: QueueError?
+    /// False where the file system has not given back what a file does not use.
+    var canGiveUpReadyRoom = true
     /// What the newest commit needed, in bytes, where there was no room for it; 0 once one has succeeded.
     var lackingBytes = 0
     /// What a purge that failed took out, so that the next call for the same tells of it.

@@ -55,15 +55,6 @@ package struct QueueOptions: Sendable {
         quarantineBytes = 64 << 20
     }
 
-    /// How far a log may make the queue grow, in bytes: bulk to 80 % of the maximum, urgent to all, others to 95 %.
-    func limit(of log: LogName) -> UInt64 {
-        switch log {
-        case .urgent: maximumBytes
-        case .normal, .consent: maximumBytes / 100 * 95
-        case .bulk: maximumBytes / 100 * 80
-        }
-    }
-
     /// What events leave of `maximumBytes` to the next dead letters, in bytes, but no more than letters may take.
     ///
     /// It holds the longest event, with all that is kept beside it and the folders, and where there is room a segment's

@@ -19,7 +19,7 @@ package struct QueueRoom: Sendable, Hashable {
         let least = roundedUp(block, to: 4_096)
         func room(_ log: LogName) -> Int {
             let limit = min(
-                Int(clamping: options.limit(of: log)),
+                Int(clamping: log.share(of: options.maximumBytes)),
                 Int(clamping: options.maximumBytes) - least - options.letterReserve)
             return limit - Self.fixedBytes - Self.lanes * least - block
         }

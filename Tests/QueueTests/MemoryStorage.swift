@@ -27,6 +27,7 @@ final class MemoryStorage: Storage {
         case synchroniseDirectory(String)
         case read(String, Int)
         case write(String, Int)
+        case allocate(String, Int)
         case synchronise(String)
         case lock(String)
     }
@@ -40,6 +41,8 @@ final class MemoryStorage: Storage {
     var durableFiles: [String: Node] = [:]
     var durableFolders: Set<String> = [""]
     var available: UInt64 = 1 << 40
+    /// Bytes that all files may take; a write beyond them fails with ENOSPC.
+    var capacity = 1 << 40
     /// Files that the file system has room for.
     var filesLeft: UInt64 = .max
     /// Called before each call; an errno makes it fail, and is asked whether half of a write is done.
@@ -109,8 +112,12 @@ final class MemoryStorage: Storage {
     }
 
     func space() throws(Errno) -> StorageSpace {
-        StorageSpace(total: 1 << 40, available: available, files: filesLeft)
+        StorageSpace(
+            total: UInt64(capacity), available: min(available, UInt64(max(0, capacity - usedBytes))), files: filesLeft)
     }
+
+    /// Bytes that files take.
+    var usedBytes: Int { files.values.reduce(0) { $0 + $1.bytes.count - 4_096 * $1.released.count } }
 
     private func keepNames(of path: String) {
         durableFiles = durableFiles.filter { Self.folder(of: $0.key) != path }
@@ -140,6 +147,7 @@ final class MemoryStorage: Storage {
                 }
             }
             node.bytes = mixed
+            node.released = node.released.filter { $0 < mixed.count / 4_096 }
             node.durable = mixed
         }
         durableFiles = files
@@ -176,7 +184,22 @@ final class MemoryFile: StorageFile {
             }
             throw error
         }
+        guard storage.capacity == 1 << 40 || storage.usedBytes + growth(offset..<offset + range.count) <= storage.capacity
+        else { throw Errno.noSpace }
         put(Array(bytes[range]), at: offset)
+    }
+
+    /// What a write takes that the file did not have, bytes.
+    private func growth(_ range: Range<Int>) -> Int {
+        let pages = Set(range.lowerBound / 4_096...max(range.lowerBound, range.upperBound - 1) / 4_096)
+        return max(0, range.upperBound - node.bytes.count) + 4_096 * node.released.intersection(pages).count
+    }
+
+    func allocate(_ size: Int) throws(Errno) {
+        try storage.note(.allocate(node.path, size))
+        let growth = max(0, size - node.bytes.count)
+        guard storage.usedBytes + growth <= storage.capacity else { throw Errno.noSpace }
+        node.bytes += [UInt8](repeating: 0, count: growth)
     }
 
     func release(_ range: Range<Int>) throws(Errno) {

@@ -57,6 +57,7 @@ int64_t cl_pwrite(int fd, const void *from, size_t count, int64_t offset);
 /* Where the next bytes at or behind `offset` are that are no hole; -ENXIO where there are none. */
 int64_t cl_seek_data(int fd, int64_t offset);
 int cl_fdatasync(int fd);
+int cl_allocate(int fd, int64_t size);
 int cl_punch_hole(int fd, int64_t offset, int64_t length);
 int cl_fsync(int fd);
 int cl_truncate(int fd, int64_t size);

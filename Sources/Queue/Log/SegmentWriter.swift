@@ -9,8 +9,10 @@ final class SegmentWriter {
     private static let smallRecords = 64 * 1_024
 
     let id: UInt64
-    /// Zero-filled, or a retired segment's; nothing is written behind it.
-    let size: Int
+    /// True where it was a segment before, whose bytes stand behind the newest batch; elsewhere zeros do.
+    let isRecycled: Bool
+    /// Up to where it has room; nothing is written behind it.
+    private(set) var size: Int
     /// Where the next batch begins.
     private(set) var offset: Int
 
@@ -30,6 +32,7 @@ final class SegmentWriter {
         self.file = file
         self.size = size
         id = header.segment
+        isRecycled = header.isRecycled
         block = header.block
         offset = header.block
         epoch = header.epoch
@@ -41,6 +44,14 @@ final class SegmentWriter {
     static func size(of batch: borrowing OpenBatch, block: Int) -> Int {
         BatchHeader.size(
             context: batch.context.encoded.count, events: batch.count, records: batch.records.count, block: block)
+    }
+
+    /// Gives back the room behind the newest batch's last page; a power cut may bring it back.
+    func giveUpReadyRoom() throws(Errno) {
+        let end = roundedUp(offset, to: 4_096)
+        guard end < size else { return }
+        try file.release(end..<size)
+        size = end
     }
 
     /// Writes a batch behind the others; it is durable after the next `synchronise`.

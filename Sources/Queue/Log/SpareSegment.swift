@@ -19,6 +19,12 @@ final class SpareSegment {
         self.isRecycled = isRecycled
     }
 
+    /// Takes room up to `target` without writing it.
+    func allocate(to target: Int) throws(Errno) {
+        try file.allocate(target)
+        size = target
+    }
+
     /// Adds at most a slice of zeros; returns how many bytes.
     func extend(to target: Int) throws(Errno) -> Int {
         let count = min(Self.slice, target - size)

@@ -157,6 +157,7 @@
             try fault.pass(.after, .sync, path)
         }
 
+        func allocate(_ size: Int) throws(Errno) { try file.allocate(size) }
         func release(_ range: Range<Int>) throws(Errno) { try file.release(range) }
         func size() throws(Errno) -> Int { try file.size() }
         func tryLock() throws(Errno) -> Bool { try file.tryLock() }

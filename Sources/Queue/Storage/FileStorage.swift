@@ -101,6 +101,8 @@ private final class OpenFile: StorageFile {
         try descriptor.write(bytes, in: range, at: Int64(offset))
     }
 
+    func allocate(_ size: Int) throws(Errno) { try descriptor.allocate(Int64(size)) }
+
     func release(_ range: Range<Int>) throws(Errno) {
         try descriptor.punchHole(in: Int64(range.lowerBound)..<Int64(range.upperBound))
     }

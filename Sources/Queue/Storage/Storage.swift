@@ -111,6 +111,8 @@ package protocol StorageFile: AnyObject {
     func read(upTo count: Int, at offset: Int, into buffer: inout [UInt8]) throws(Errno) -> Int
     /// Writes part of `bytes` at `offset`, all of it, the file growing as needed.
     func write(_ bytes: borrowing [UInt8], in range: Range<Int>, at offset: Int) throws(Errno)
+    /// Takes room up to a length; what is behind the old end reads as zeros.
+    func allocate(_ size: Int) throws(Errno)
     /// Gives back the room of a range that holds zeros, and still does then, where the file system can.
     func release(_ range: Range<Int>) throws(Errno)
     /// Makes the data durable, and the size where it grew (fdatasync(2)).
@@ -128,4 +130,6 @@ extension StorageFile {
     package func dataStart(from offset: Int) -> Int? { offset }
 
     package func release(_ range: Range<Int>) throws(Errno) {}
+
+    package func allocate(_ size: Int) throws(Errno) { throw .notSupported }
 }

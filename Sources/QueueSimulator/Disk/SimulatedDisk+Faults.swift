@@ -27,6 +27,7 @@ extension SimulatedDisk {
         for path in nodes.keys.sorted() {
             guard let node = nodes[path], done.insert(ObjectIdentifier(node)).inserted else { continue }
             node.image.crash(&random)
+            node.forgetHoles()
         }
     }
 

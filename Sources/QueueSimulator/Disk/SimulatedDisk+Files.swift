@@ -27,11 +27,16 @@ extension SimulatedDisk {
     func write(_ bytes: [UInt8], to node: Node, at offset: Int, life: Int) throws(Errno) {
         guard life == self.life else { throw .io }
         try step()
-        let growth = max(0, offset + bytes.count - node.image.visible.count)
+        let growth = node.growth(through: offset..<offset + bytes.count)
         let isFull = growth > 0 && usedBytes + growth > capacity
-        guard failingWrites > 0 || isFull else { return put(bytes, in: node, at: offset) }
+        guard failingWrites > 0 || isFull else {
+            node.fill(offset..<offset + bytes.count)
+            return put(bytes, in: node, at: offset)
+        }
         if failingWrites > 0 { failingWrites -= 1 }
-        node.image.write(Array(bytes.prefix(Int.random(in: 0..<max(1, bytes.count), using: &random))), at: offset)
+        let part = Array(bytes.prefix(Int.random(in: 0..<max(1, bytes.count), using: &random)))
+        node.fill(offset..<offset + part.count)
+        node.image.write(part, at: offset)
         throw isFull ? .noSpace : errno
     }
 
@@ -68,6 +73,24 @@ extension SimulatedDisk {
         node.image.synchronise(remembering: node.mayFail)
         syncsBeforeFailing = max(0, syncsBeforeFailing - 1)
         syncs += 1
+    }
+
+    func allocate(_ size: Int, of node: Node, life: Int) throws(Errno) {
+        guard life == self.life else { throw .io }
+        try step()
+        if failingWrites > 0 {
+            failingWrites -= 1
+            throw errno
+        }
+        guard usedBytes + max(0, size - node.image.visible.count) <= capacity else { throw .noSpace }
+        node.image.grow(to: size)
+    }
+
+    func release(_ range: Range<Int>, of node: Node, life: Int) throws(Errno) {
+        guard life == self.life else { throw .io }
+        try step()
+        node.image.write([UInt8](repeating: 0, count: range.count), at: range.lowerBound)
+        node.release(range)
     }
 
     func size(of node: Node, life: Int) throws(Errno) -> Int {
@@ -111,6 +134,10 @@ final class SimulatedFile: StorageFile {
     }
 
     func synchroniseData() throws(Errno) { try disk.synchronise(node, life: life) }
+
+    func allocate(_ size: Int) throws(Errno) { try disk.allocate(size, of: node, life: life) }
+
+    func release(_ range: Range<Int>) throws(Errno) { try disk.release(range, of: node, life: life) }
 
     func size() throws(Errno) -> Int { try disk.size(of: node, life: life) }
 

@@ -88,10 +88,33 @@ package final class SimulatedDisk: Storage {
         /// Sectors that cannot be read.
         var badSectors: Set<Int> = []
         var lockedBy: Int?
+        /// Pages of 4,096 bytes that were given back.
+        private var holes: Set<Int> = []
 
         init(isDirectory: Bool, mayFail: Bool = false) {
             self.isDirectory = isDirectory
             self.mayFail = mayFail
+        }
+
+        /// Bytes on disk.
+        var allocated: Int { image.visible.count - holes.count * 4_096 }
+
+        /// What a write takes that the file did not have, bytes.
+        func growth(through range: Range<Int>) -> Int {
+            max(0, range.upperBound - image.visible.count) + holes.count { Self.touches($0, range) } * 4_096
+        }
+
+        func release(_ range: Range<Int>) {
+            holes.formUnion((range.lowerBound + 4_095) / 4_096..<range.upperBound / 4_096)
+        }
+
+        func fill(_ range: Range<Int>) { holes = holes.filter { !Self.touches($0, range) } }
+
+        /// After a power cut whatever is to be seen takes room.
+        func forgetHoles() { holes = [] }
+
+        private static func touches(_ page: Int, _ range: Range<Int>) -> Bool {
+            !range.isEmpty && page >= range.lowerBound / 4_096 && page <= (range.upperBound - 1) / 4_096
         }
     }
 
@@ -126,7 +149,8 @@ package final class SimulatedDisk: Storage {
         if path.isEmpty { return StorageStatus(kind: .directory, size: 4_096, owner: user) }
         guard let node = nodes[path] else { throw .noEntry }
         if node.isDirectory { return StorageStatus(kind: .directory, size: 4_096, owner: user) }
-        return StorageStatus(kind: .regular, size: node.image.visible.count, owner: user)
+        return StorageStatus(
+            kind: .regular, size: node.image.visible.count, allocated: node.allocated, owner: user)
     }
 
     package func createDirectory(_ path: String) throws(Errno) {
@@ -176,7 +200,7 @@ package final class SimulatedDisk: Storage {
     }
 
     /// Bytes of all files that have a name.
-    package var usedBytes: Int { nodes.values.reduce(0) { $0 + $1.image.visible.count } }
+    package var usedBytes: Int { nodes.values.reduce(0) { $0 + $1.allocated } }
 
     private func requireFolder(of path: String) throws(Errno) {
         let folder = Self.folder(of: path)
