@@ -2,11 +2,11 @@ internal import Bytes
 internal import Posix
 
 extension Queue {
-    /// Gives up all that holds no event which a destination still waits for, for a segment of so many bytes; nothing else
-    /// is needed to make it fit.
+    /// Gives up all that holds no event which a destination still waits for, for a segment of so many bytes; nothing
+    /// else is needed to make it fit.
     ///
-    /// A log whose events are all settled shrinks to a segment without events, whose name says how far it has come. Room
-    /// that is ready for the next commits goes only to a log that is no less urgent. What fails stays.
+    /// A log whose events are all settled shrinks to a segment without events, whose name says how far it has come.
+    /// Room that is ready for the next commits goes only to a log that is no less urgent. What fails stays.
     func makeRoom(for bytes: Int, in name: LogName, _ moment: Moment) {
         for log in logsInOrder where log.spare != nil && log.name.urgency <= name.urgency { dropSpare(of: log) }
         for log in logsInOrder {

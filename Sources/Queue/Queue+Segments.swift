@@ -130,7 +130,7 @@ extension Queue {
 
     /// Bytes by which a log may make the queue grow; negative where it is beyond its limit.
     ///
-    /// Where the file system has not room for `MaxSize`, the more urgent logs have their share of what there is room for.
+    /// Where the file system has not room for `MaxSize`, the more urgent logs have their share of what it has room for.
     func roomToGrow(_ log: LogName) throws(QueueError) -> Int {
         let space = try attempt(.status, "") { () throws(Errno) in try storage.space() }
         let free = Int(clamping: space.available) - Int(clamping: options.keep(of: space.total))

@@ -184,8 +184,8 @@ final class MemoryFile: StorageFile {
             }
             throw error
         }
-        guard storage.capacity == 1 << 40 || storage.usedBytes + growth(offset..<offset + range.count) <= storage.capacity
-        else { throw Errno.noSpace }
+        let growth = storage.capacity == 1 << 40 ? 0 : growth(offset..<offset + range.count)
+        guard growth == 0 || storage.usedBytes + growth <= storage.capacity else { throw Errno.noSpace }
         put(Array(bytes[range]), at: offset)
     }
 

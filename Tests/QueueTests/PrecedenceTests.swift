@@ -50,7 +50,7 @@ import Testing
             #expect(!isTaken(bench.commit(.normal, length: length)) && !isTaken(bench.commit(.bulk, length: length)))
             #expect(bulk > 700_000 && normal > 100_000 && urgent > 25_000, "\(bulk), \(normal), \(urgent)")
             for log in LogName.lanes { #expect(try bench.drain(log).events == bench.accepted[log]) }
-            for log in LogName.lanes { #expect(isTaken(bench.commit(log, length: length)), "\(log.text) is taken again") }
+            for log in LogName.lanes { #expect(isTaken(bench.commit(log, length: length)), "\(log.text), again") }
         }
     }
 

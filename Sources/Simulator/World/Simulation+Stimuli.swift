@@ -116,6 +116,7 @@ extension Simulation {
     }
 
     private func deny() {
+        if chance(30) { failDisk() }
         give(.consent(category: Self.category, .deny))
         guard chance(60) else { return }
         plan(after: span(.milliseconds(5)...(.seconds(20)))) { $0.give(.consent(category: Self.category, .allow)) }
