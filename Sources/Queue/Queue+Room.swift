@@ -6,9 +6,9 @@ extension Queue {
     /// else is needed to make it fit.
     ///
     /// A log whose events are all settled shrinks to a segment without events, whose name says how far it has come.
-    /// Room that is ready for the next commits goes only to a log that is no less urgent. What fails stays.
+    /// Room that others have ready for the next commits goes only to a log that is no less urgent. What fails stays.
     func makeRoom(for bytes: Int, in name: LogName, _ moment: Moment) {
-        for log in logsInOrder where log.spare != nil && log.name.urgency <= name.urgency { dropSpare(of: log) }
+        for log in logsInOrder where log.spare != nil && givesSpare(log, to: name) { dropSpare(of: log) }
         for log in logsInOrder {
             while retire(log, recycling: false) {}
             guard isSettled(log), log.bytes > emptySegmentBytes else { continue }
@@ -79,9 +79,8 @@ extension Queue {
 
     /// About how many bytes of a log `makeRoom` would give up.
     func removable(_ log: LogState, for name: LogName) -> Int {
-        let isNoMoreUrgent = log.name.urgency <= name.urgency
-        let spare = isNoMoreUrgent ? log.spare?.size ?? 0 : 0
-        if isSettled(log) { return max(spare, log.bytes - emptySegmentBytes - (log.spare?.size ?? 0) + spare) }
+        let spare = givesSpare(log, to: name) ? log.spare?.size ?? 0 : 0
+        if isSettled(log) { return max(spare, log.bytes - emptySegmentBytes) }
         guard let low = passedLow(in: log.name), let tip = log.tip else { return spare + readyBytes(log, for: name) }
         var bytes = spare + readyBytes(log, for: name)
         var index = 0
@@ -92,6 +91,10 @@ extension Queue {
             index = next
         }
         return bytes
+    }
+
+    private func givesSpare(_ log: LogState, to name: LogName) -> Bool {
+        log.name.urgency <= name.urgency || isSettled(log)
     }
 
     /// True where every destination has settled every event, and none must be committed again.
