@@ -51,6 +51,9 @@ extension LogName {
         }
     }
 
+    /// The lane with which it is refused.
+    var lane: LogName { category == nil ? self : .normal }
+
     /// How far it may fill so many bytes: bulk four fifths, urgent all, others 95 in a hundred.
     func share(of bytes: UInt64) -> UInt64 {
         switch self {

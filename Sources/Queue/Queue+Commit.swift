@@ -38,7 +38,7 @@ extension Queue {
             do throws(QueueError) {
                 let again = try commit(group, of: &batches, to: log, moment)
                 commitFailure = recoveryFailure
-                lackingBytes = 0
+                lackingBytes[log.name.lane] = nil
                 accept(group, of: &batches, in: log, keeping: again, moment, &outcomes)
             } catch {
                 note(failure: error, of: log.name)
@@ -176,14 +176,15 @@ extension Queue {
                 return try openSegment(of: log, for: needed, first: first, moment)
             } catch {
                 switch error {
-                case .full, .noRoom: lackingBytes = needed
+                case .full, .noRoom: lackingBytes[log.name.lane] = needed
                 default: throw error
                 }
-                if !hasMadeRoom, try canMakeRoom(for: least, in: log.name) {
+                let space = try space()
+                if !hasMadeRoom, canMakeRoom(for: least, in: log.name, space) {
                     makeRoom(for: least, in: log.name, moment)
                     hasMadeRoom = true
                 } else {
-                    guard evicting, try canEvict(for: least, in: log.name), evict(for: log.name, moment) else {
+                    guard evicting, canEvict(for: least, in: log.name, space), evict(for: log.name, moment) else {
                         throw error
                     }
                 }

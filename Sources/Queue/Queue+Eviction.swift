@@ -3,9 +3,9 @@ internal import Posix
 /// `WhenFull=drop-oldest` (rule 15): the oldest events make room for new ones, of no more urgent a log than these.
 extension Queue {
     /// True where a segment of so many bytes would fit once all is given up that may be given up for it.
-    func canEvict(for bytes: Int, in name: LogName) throws(QueueError) -> Bool {
+    func canEvict(for bytes: Int, in name: LogName, _ space: Space) -> Bool {
         guard options.whenFull == .dropOldest, !cursorsFailing else { return false }
-        let missing = bytes - (try roomToGrow(name))
+        let missing = bytes - roomToGrow(name, in: space)
         let most = logs.values.reduce(0) { sum, log in
             sum + (log.name.urgency <= name.urgency ? max(0, log.bytes - emptySegmentBytes) : removable(log, for: name))
         }

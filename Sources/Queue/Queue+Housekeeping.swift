@@ -28,7 +28,8 @@ extension Queue {
             retryDue = now + Self.retryDelay
         }
         let next = work(at: now, age)
-        guard commitFailure != nil || shortage() != nil else { return next }
+        var space: Space?
+        guard commitFailure != nil || refusal(of: .normal, &space) != nil else { return next }
         let again = min(retryDue ?? now + Self.retryDelay, now + Self.retryDelay)
         return min(next ?? again, again)
     }
@@ -230,7 +231,9 @@ extension Queue {
 
     /// Zero-fills a slice of the spare, where there is room for all of it; true where something was done.
     private func prepareSlice(of log: LogState) throws(QueueError) -> Bool {
-        guard try roomToGrow(log.name) >= options.segmentBytes - (log.spare?.size ?? 0) else { return false }
+        guard roomToGrow(log.name, in: try space()) >= options.segmentBytes - (log.spare?.size ?? 0) else {
+            return false
+        }
         let spare = try spare(of: log)
         let path = log.folder + "/" + SpareSegment.name
         do throws(QueueError) {

@@ -177,7 +177,9 @@ extension Queue {
                 window, segment, seal: identity.seal, size: size, validLength: validLength, events: ids)
         }
         guard !rewrite.patches.isEmpty else { return rewrite.holes }
-        if try roomToGrow(log.name) < size { for log in logsInOrder where log.spare != nil { dropSpare(of: log) } }
+        if roomToGrow(log.name, in: try space()) < size {
+            for log in logsInOrder where log.spare != nil { dropSpare(of: log) }
+        }
         for patch in rewrite.patches { try quarantine.remove(log.name, segment: segment.id, in: patch.range) }
         letGo(of: [segment.id], in: log)
         let newPath = log.folder + "/" + SegmentRewrite.name

@@ -16,7 +16,7 @@ extension Queue {
             while retire(log, recycling: false) {}
         }
         for log in logsInOrder.sorted(by: { $0.name.urgency < $1.name.urgency }) where readyBytes(log, for: name) > 0 {
-            guard let room = try? roomToGrow(name), room < bytes else { return }
+            guard let space = try? space(), roomToGrow(name, in: space) < bytes else { return }
             giveUpReadyRoom(of: log)
         }
     }
@@ -55,25 +55,29 @@ extension Queue {
         }
     }
 
-    /// Why an event of one block, or what the newest commit needed in vain, would be refused on the normal lane; nil
-    /// where it would not.
-    func shortage() -> QueueError? {
-        let batch = max(blockSize, lackingBytes)
-        let log = logs[.normal]
-        if let log, let writer = log.writer, !log.mustCommitAgain, writer.offset + batch <= writer.size { return nil }
+    /// Why a lane is refused now, be it for an event of one block or for what its newest commit needed in vain; nil
+    /// where it is not.
+    ///
+    /// `known` is looked up where it is not known and needed.
+    func refusal(of lane: LogName, _ known: inout Space?) -> QueueError? {
+        let batch = max(blockSize, lackingBytes[lane] ?? 0)
+        if let log = logs[lane], let writer = log.writer, !log.mustCommitAgain, writer.offset + batch <= writer.size {
+            return nil
+        }
         let needed = roundedUp(blockSize + batch, to: 4_096)
         do throws(QueueError) {
-            if try canMakeRoom(for: needed, in: .normal) { return nil }
-            if try canEvict(for: needed, in: .normal) { return nil }
-            return try shortage(of: .normal, for: needed)
+            let space = if let known { known } else { try space() }
+            known = space
+            if canMakeRoom(for: needed, in: lane, space) || canEvict(for: needed, in: lane, space) { return nil }
+            return shortage(of: lane, for: needed, in: space)
         } catch {
             return error
         }
     }
 
     /// True where a segment of so many bytes would fit after `makeRoom`; where not, the spares are better kept.
-    func canMakeRoom(for bytes: Int, in name: LogName) throws(QueueError) -> Bool {
-        let missing = bytes - (try roomToGrow(name))
+    func canMakeRoom(for bytes: Int, in name: LogName, _ space: Space) -> Bool {
+        let missing = bytes - roomToGrow(name, in: space)
         return missing <= 0 || missing <= logs.values.reduce(0) { $0 + removable($1, for: name) }
     }
 

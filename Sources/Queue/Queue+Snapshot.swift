@@ -5,19 +5,32 @@ extension Queue {
     package var snapshot: QueueSnapshot {
         let names = logNames
         let condition = condition
+        let space = try? space()
         let described = names.compactMap { logs[$0] }.map { describe($0) }
         let known = cursors.sorted { ($0.key.destination, $0.key.log.text) < ($1.key.destination, $1.key.log.text) }
         return QueueSnapshot(
             logs: described, cursors: known.map { describe($0.key, $0.value.state) }, bytes: bytesOnDisk,
-            limit: options.maximumBytes, storage: condition.storage, lastError: condition.error,
-            cursorsFailing: cursorsFailing, lastSyncMicroseconds: lastSyncMicroseconds,
-            writtenBytes: writtenBytes)
+            limit: options.maximumBytes, bound: space?.bound ?? options.maximumBytes, storage: condition.storage,
+            lastError: condition.error, cursorsFailing: cursorsFailing, lastSyncMicroseconds: lastSyncMicroseconds,
+            writtenBytes: writtenBytes, keptFree: space.map { min($0.available, $0.keep) } ?? 0,
+            refused: condition.refused, unwritable: unwritable)
     }
 
-    /// How the storage does now, and the error that says so.
-    package var condition: (storage: QueueSnapshot.Storage, error: QueueError?) {
-        guard let error = commitFailure ?? shortage() ?? cursorFile.failure else { return (.good, nil) }
-        return (error.isLackOfRoom ? .full : .failing, error)
+    /// How the storage does now, the error that says so, and the lanes that are refused for want of room, the least
+    /// urgent first.
+    package var condition: (storage: QueueSnapshot.Storage, error: QueueError?, refused: [LogName]) {
+        var space: Space?
+        let refused = LogName.lanes.reversed().filter { refusal(of: $0, &space) != nil }
+        guard let error = commitFailure ?? refusal(of: .normal, &space) ?? cursorFile.failure else {
+            return (.good, nil, refused)
+        }
+        return (error.isLackOfRoom ? .full : .failing, error, refused)
+    }
+
+    private var unwritable: QueueError? {
+        var space: Space?
+        if let commitFailure, !commitFailure.isLackOfRoom { return commitFailure }
+        return refusal(of: .urgent, &space)
     }
 
     private func describe(_ log: LogState) -> QueueSnapshot.Log {

@@ -52,8 +52,8 @@ package final class Queue {
     var unlisted: QueueError?
     /// False where the file system has not given back what a file does not use.
     var canGiveUpReadyRoom = true
-    /// What the newest commit needed, in bytes, where there was no room for it; 0 once one has succeeded.
-    var lackingBytes = 0
+    /// What the newest commit of each lane needed, in bytes, where there was no room for it.
+    var lackingBytes: [LogName: Int] = [:]
     /// What a purge that failed took out, so that the next call for the same tells of it.
     var untoldPurged: Set<EventID> = []
     /// The log whose commit failed, and the newest moment of a commit, for trying again.

@@ -1,3 +1,4 @@
+internal import Bytes
 package import Posix
 
 /// Why the queue could not be opened, or could not do what was asked.
@@ -21,8 +22,8 @@ package enum QueueError: Error, Equatable, Sendable {
     case failed(Operation, path: String, offset: Int, Errno)
     /// The queue has reached the share of `MaxSize` that this log may fill; a state.
     case full(LogName, bytes: UInt64, limit: UInt64)
-    /// The file system has less room than `KeepFree`; a state.
-    case noRoom(available: UInt64, keep: UInt64)
+    /// The file system has no more room than `KeepFree` keeps and is `reserved` for more urgent logs; a state.
+    case noRoom(LogName, available: UInt64, keep: UInt64, reserved: UInt64)
     /// The dead letters, of a destination or of all, have reached the share of `MaxSize` that they may fill; a state.
     case deadLettersFull(bytes: UInt64, limit: UInt64)
     /// There are as many dead letters, of a destination or of all, as there may be; a state.
@@ -77,14 +78,20 @@ extension QueueError: CustomStringConvertible {
             "\(path): format \(version) with features \(features) is not known to this version"
         case .failed(let operation, let path, let offset, let errno):
             "\(operation.rawValue) of \(path) at \(offset): \(errno)"
-        case .full(let log, let bytes, let limit): "full for \(log.text): \(bytes) of \(limit) bytes"
-        case .noRoom(let available, let keep):
-            "file system full: \(available) bytes free of \(keep) to be kept free"
-        case .deadLettersFull(let bytes, let limit): "full for dead letters: \(bytes) of \(limit) bytes"
+        case .full(let log, let bytes, let limit):
+            "MaxSize= is reached for \(log.text): \(Self.shown(bytes)) of \(Self.shown(limit))"
+        case .noRoom(let log, let available, let keep, let reserved):
+            "the file system is full for \(log.text): \(Self.shown(available)) free"
+                + (keep > 0 ? ", KeepFree= keeps \(Self.shown(keep))" : "")
+                + (reserved > 0 ? ", \(Self.shown(reserved)) are for more urgent events" : "")
+        case .deadLettersFull(let bytes, let limit):
+            "full for dead letters: \(Self.shown(bytes)) of \(Self.shown(limit))"
         case .tooManyDeadLetters(let count, let limit): "full for dead letters: \(count) of \(limit) letters"
         case .noFilesForDeadLetters(let left):
             "full for dead letters: the file system has \(left) inodes left, which are for events"
         case .damagedLetter(let path): "\(path): a damaged dead letter"
         }
     }
+
+    private static func shown(_ bytes: UInt64) -> String { Amount.bytes(Int64(clamping: bytes)) }
 }

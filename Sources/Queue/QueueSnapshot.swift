@@ -44,6 +44,8 @@ package struct QueueSnapshot: Sendable, Equatable {
     /// Bytes on disk, as `du` counts, and what they may come to.
     package let bytes: UInt64
     package let limit: UInt64
+    /// What they may come to now: `limit`, or less where the file system has not the room.
+    package let bound: UInt64
     package let storage: Storage
     /// The newest error, kept while `storage` is not good.
     package let lastError: QueueError?
@@ -53,4 +55,10 @@ package struct QueueSnapshot: Sendable, Equatable {
     package let lastSyncMicroseconds: Int
     /// Bytes that the logs were given since the start.
     package var writtenBytes: UInt64 = 0
+    /// Bytes that the file system has free and `KeepFree` keeps.
+    package var keptFree: UInt64 = 0
+    /// The lanes that are refused for want of room, the least urgent first.
+    package var refused: [LogName] = []
+    /// Why no commit would succeed now, not even an urgent event's; nil where it would.
+    package var unwritable: QueueError?
 }

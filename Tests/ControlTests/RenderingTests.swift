@@ -203,13 +203,40 @@ struct RenderingTests {
 
     @Test(
         arguments: [
-            (79, nil), (80, "bulk"), (94, "bulk"), (95, "bulk and normal"), (100, "bulk and normal"),
-        ] as [(UInt64, String?)])
-    func aQueueThatIsNearlyFullSaysWhatItMayRefuse(_ percent: UInt64, _ lanes: String?) throws {
+            ([], "1 MiB of 512 MiB (0 %); events"), (["bulk"], "takes no bulk events; events"),
+            (["bulk", "normal"], "takes no bulk and normal events; events"),
+            (["bulk", "normal", "urgent"], "takes no bulk, normal and urgent events; events"),
+        ] as [([String], String)])
+    func aFullQueueNamesTheLanesThatItRefuses(_ lanes: [String], _ words: String) throws {
         var report = StatusReport.example
-        (report.queue.bytes, report.queue.limitBytes) = (percent << 20, 100 << 20)
-        let sentence = try screen(report).split(separator: "; ").first { $0.hasPrefix("nearly full") }
-        #expect(sentence.map(String.init) == lanes.map { "nearly full, new \($0) events may be refused" })
+        report.queue.refused = lanes
+        #expect(try screen(report).contains(words))
+    }
+
+    @Test func whatTheFileSystemHasNotTheRoomForIsNoPartOfTheWhole() throws {
+        var report = StatusReport.example
+        report.queue.boundBytes = 2 << 20
+        #expect(try screen(report).contains("1 MiB of 2 MiB, all that the file system has room for (50 %);"))
+    }
+
+    @Test(
+        arguments: [
+            (QueueReport.Bound.maximumSize, 0, "raise MaxSize=, which is 512 MiB, then: systemctl restart uplinkd;"),
+            (.fileSystem, 0, "free space on the file system of /var/lib/uplinkd\n"),
+            (.fileSystem, 3 << 20, "or lower KeepFree=, which keeps 3 MiB free, then: systemctl restart uplinkd\n"),
+            (.files, 0, "remove files from the file system of /var/lib/uplinkd"),
+            (.quota, 0, "raise the quota that /var/lib/uplinkd falls under"),
+        ] as [(QueueReport.Bound, UInt64, String)])
+    func aFullQueueSaysWhatToDo(_ bound: QueueReport.Bound, _ kept: UInt64, _ words: String) throws {
+        var report = StatusReport.example
+        (report.queue.bound, report.queue.keptFreeBytes) = (bound, kept)
+        report.queue.refused = ["bulk"]
+        #expect(try !screen(report).contains("To do"), "until normal events are refused")
+        report.queue.refused = ["bulk", "normal"]
+        report.storage = StorageReport(state: .full, lastSync: nil, detail: "no room")
+        let text = try screen(report)
+        #expect(text.split(separator: "  To do    ").last?.contains(words) ?? false, "\(text)")
+        #expect(text.hasSuffix("\nNeeds a person:\n  the queue takes no bulk and normal events: no room\n"))
     }
 
     @Test func withoutDestinationsItSaysThatEventsAreKept() throws {
@@ -245,7 +272,7 @@ struct RenderingTests {
             (0, "0 B"), (1_023, "1023 B"), (1_024, "1 KiB"), (12_897_484, "12.3 MiB"), (536_870_912, "512 MiB"),
             (Int64.max, "8388608 TiB"),
         ] as [(Int64, String)])
-    func sizesAreInPowersOf1024(_ bytes: Int64, _ expected: String) { #expect(Quantity.bytes(bytes) == expected) }
+    func sizesAreInPowersOf1024(_ bytes: Int64, _ expected: String) { #expect(Amount.bytes(bytes) == expected) }
 
     @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (-1_234_567, "-1,234,567")] as [(Int64, String)])
     func countsAreGrouped(_ count: Int64, _ expected: String) { #expect(Quantity.count(count) == expected) }

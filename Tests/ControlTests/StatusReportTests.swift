@@ -24,6 +24,7 @@ struct StatusReportTests {
             "file_fault":null,"token":"none","certificate_refused_since":null,\
             "next_attempt_at":"2026-11-28T07:05:30.000Z","attempts":3}],\
             "queue":{"directory":"/var/lib/uplinkd","bytes":1048576,"limit_bytes":536870912,\
+            "bound_bytes":536870912,"bound":"max-size","kept_free_bytes":0,"refused":[],\
             "logs":{"normal":{"events":12,"bytes":1048576}},"room_s":777600},\
             "storage":{"state":"ok","last_sync_us":1234,"detail":null},\
             "consent":{"analytics":"hold"},\

@@ -7,8 +7,8 @@ import Testing
 struct FillLevelTests {
     private func snapshot(_ percent: UInt64) -> QueueSnapshot {
         QueueSnapshot(
-            logs: [], cursors: [], bytes: percent * 1_000, limit: 100_000, storage: .good, lastError: nil,
-            cursorsFailing: false, lastSyncMicroseconds: 0)
+            logs: [], cursors: [], bytes: percent * 1_000, limit: 100_000, bound: 100_000, storage: .good,
+            lastError: nil, cursorsFailing: false, lastSyncMicroseconds: 0)
     }
 
     /// The levels that are told while the queue goes through these.

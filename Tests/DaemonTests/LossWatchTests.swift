@@ -17,8 +17,8 @@ struct LossWatchTests {
                 destination: cursor.name, log: .normal, low: 1, origin: 0, ledger: ledger, queued: 0, isRemoved: false)
         }
         return QueueSnapshot(
-            logs: [], cursors: described, bytes: 0, limit: 1, storage: .good, lastError: nil, cursorsFailing: false,
-            lastSyncMicroseconds: 0)
+            logs: [], cursors: described, bytes: 0, limit: 1, bound: 1, storage: .good, lastError: nil,
+            cursorsFailing: false, lastSyncMicroseconds: 0)
     }
 
     @Test func whatWasLostBeforeTheStartIsNotToldAgain() {

@@ -1,13 +1,14 @@
 """Full disks: refused with a reason and counted, drained without a byte free, and taken up again without a restart."""
 import contextlib
 import os
+import subprocess
 import threading
 
 import pytest
 
 from disk_case import Case
 from disks import run
-from harness import Script, until
+from harness import UPLINKCTL, Script, request, until
 from manager import Manager
 
 # For how long a client insists while the disk is full, and the lines are counted.
@@ -62,6 +63,49 @@ def test_full_disk(disks, daemons, collector, kind, by):
     case.assert_taken_again()
     case.assert_drains()
     assert case.daemon.stop(5) == 0
+
+
+@pytest.mark.parametrize("first", ["normal", "bulk"])
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "tmpfs"])
+def test_urgent_is_refused_last(disks, daemons, collector, kind, first):
+    """On a full file system as in a full queue; and whoever is told of it is told which lanes are refused."""
+    disk = disks(kind, 6 if kind == "tmpfs" else 16)
+    daemon = Case(disk, daemons, collector, "MaxSize=512M").daemon
+    accepted = {}
+
+    def post(lane, count=1):
+        code, _, answer = daemon.post([{"lane": lane, "text": "x" * 980}] * count, lane=lane)
+        assert code in (202, 503), answer
+        if code == 202:
+            accepted[lane] = accepted.get(lane, 0) + count
+        return code == 202
+
+    def ready():
+        return [request(path, "GET", "/readyz")[0] for path in (daemon.events, daemon.control)]
+
+    for lane in dict.fromkeys((first, "normal")):
+        for count in (20, 1):
+            while post(lane, count):
+                pass
+    queue = until(lambda: (found := daemon.status()["queue"])["refused"] == ["bulk", "normal"] and found, 5, "told")
+    assert ready() == [200, 200], "urgent events are taken"
+    assert queue["bound"] == "file-system" and queue["bound_bytes"] < 16 << 20 < queue["limit_bytes"], queue
+    assert queue["bytes"] > 0.8 * queue["bound_bytes"], queue
+    screen = subprocess.run([UPLINKCTL, "status", "--socket", daemon.control], capture_output=True, text=True).stdout
+    assert "the queue takes no bulk and normal events: the file system is full" in screen, screen
+    assert f"To do    free space on the file system of {disk.queue}" in screen, screen
+    daemon.stop(5)
+    daemon.start()
+    while post("urgent"):
+        assert not post("bulk"), "while normal ones are refused"
+    assert accepted["urgent"] > 50, accepted
+    assert not post("normal") and not post("bulk"), "where an urgent one is refused"
+    until(lambda: daemon.status()["queue"]["refused"] == ["bulk", "normal", "urgent"], 5, "told")
+    assert ready() == [503, 503]
+    collector.script = Script()
+    until(lambda: daemon.assert_ledger()["queued"] == 0, 30, "all arrives")
+    assert daemon.assert_ledger()["delivered"] == sum(accepted.values())
+    until(lambda: ready() == [200, 200] and all(map(post, ("bulk", "normal", "urgent"))), 10, "all are taken again")
 
 
 def test_keep_free(disks, daemons, collector):

@@ -186,7 +186,7 @@ import Time
         storage.available = 1 << 30
         var refused: QueueError?
         for _ in 0..<40 where refused == nil { refused = refusal(bench.commit(batches: [10])) }
-        #expect(refused == .noRoom(available: 1 << 30, keep: 1 << 30))
+        #expect(refused == .noRoom(.normal, available: 1 << 30, keep: 1 << 30, reserved: 0))
         #expect(bench.queue.snapshot.storage == .full)
         #expect(bench.queue.snapshot.lastError == refused)
         storage.available = 1 << 31

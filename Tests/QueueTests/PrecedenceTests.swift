@@ -46,11 +46,17 @@ import Testing
             let bulk = fill(bench, .bulk, length: length, housekeeping: housekeeping)
             let normal = fill(bench, .normal, length: length, housekeeping: housekeeping)
             #expect(!isTaken(bench.commit(.bulk, length: length)))
+            let full = bench.queue.snapshot
+            #expect(full.refused == [.bulk, .normal] && full.storage == .full && full.unwritable == nil)
+            #expect((4 << 20..<(4 << 20) + 65_536).contains(full.bound))
+            #expect(full.keptFree / 4_000_000 == (bound == .keepFree ? 1 : 0))
             let urgent = fill(bench, .urgent, length: length, housekeeping: housekeeping)
             #expect(!isTaken(bench.commit(.normal, length: length)) && !isTaken(bench.commit(.bulk, length: length)))
             #expect(bulk > 700_000 && normal > 100_000 && urgent > 25_000, "\(bulk), \(normal), \(urgent)")
+            #expect(bench.queue.snapshot.refused == LogName.lanes.reversed() && bench.queue.snapshot.unwritable != nil)
             for log in LogName.lanes { #expect(try bench.drain(log).events == bench.accepted[log]) }
             for log in LogName.lanes { #expect(isTaken(bench.commit(log, length: length)), "\(log.text), again") }
+            #expect(bench.queue.snapshot.refused == [] && bench.queue.snapshot.storage == .good)
         }
     }
 

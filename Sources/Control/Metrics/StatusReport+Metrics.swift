@@ -55,6 +55,8 @@ extension StatusReport {
         writer.sample(queue.bytes)
         writer.begin("queue_limit_bytes", .gauge, "Bytes that the queue may take on disk (MaxSize=).")
         writer.sample(queue.limitBytes)
+        writer.begin("queue_bound_bytes", .gauge, "The same, or less where the file system has not the room.")
+        writer.sample(queue.boundBytes)
         if let room = queue.room {
             writer.begin("queue_room_seconds", .gauge, "How long there is room at the rate of the last day.")
             writer.sample(room.inSeconds)

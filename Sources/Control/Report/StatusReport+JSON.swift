@@ -45,6 +45,13 @@ extension QueueReport {
         writer.member("directory", directory)
         writer.member("bytes", bytes)
         writer.member("limit_bytes", limitBytes)
+        writer.member("bound_bytes", boundBytes)
+        writer.member("bound", bound.rawValue)
+        writer.member("kept_free_bytes", keptFreeBytes)
+        writer.name("refused")
+        writer.beginArray()
+        for lane in refused { writer.string(lane) }
+        writer.endArray()
         writer.object("logs") { writer in
             for (name, log) in logs.sorted(by: { $0.key < $1.key }) {
                 writer.object(name) { writer in

@@ -105,12 +105,30 @@ package struct QueueReport: Sendable, Equatable {
         }
     }
 
+    /// What bounds the queue; the raw values are what users see.
+    package enum Bound: String, Sendable {
+        case maximumSize = "max-size"
+        /// The bytes that the file system has free.
+        case fileSystem = "file-system"
+        /// How many files it can have.
+        case files
+        case quota
+    }
+
     /// Where it is (`Directory=`).
     package var directory: String
     /// Bytes on disk, as `du` counts.
     package var bytes: UInt64
     /// `MaxSize=` in bytes.
     package var limitBytes: UInt64
+    /// What it may come to now, in bytes: `limitBytes`, or less where the file system has not the room.
+    package var boundBytes: UInt64
+    /// What sets that bound, or has refused an event of late.
+    package var bound = Bound.maximumSize
+    /// Bytes that the file system has free and `KeepFree=` keeps.
+    package var keptFreeBytes: UInt64 = 0
+    /// The lanes that are refused for want of room, the least urgent first.
+    package var refused: [String] = []
     /// By the log's name.
     package var logs: [String: Log]
     /// For how long there is room at the rate of the last day; nil while that is not known.
@@ -121,6 +139,7 @@ package struct QueueReport: Sendable, Equatable {
         self.directory = directory
         self.bytes = bytes
         self.limitBytes = limitBytes
+        boundBytes = limitBytes
         self.logs = logs
         self.room = room
     }

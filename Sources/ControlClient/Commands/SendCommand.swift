@@ -103,7 +103,7 @@ extension Command {
             }
             return nil
         } catch {
-            console.complain("a document or line of more than \(Quantity.bytes(Int64(EventInput.limit)))")
+            console.complain("a document or line of more than \(Amount.bytes(Int64(EventInput.limit)))")
             return .badEvent
         }
     }

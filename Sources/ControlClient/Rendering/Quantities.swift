@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Time
 
 /// Numbers as people read them.
@@ -7,18 +8,6 @@ enum Quantity {
         var digits = Array(String(value.magnitude))
         for place in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: place) }
         return (value < 0 ? "-" : "") + String(digits)
-    }
-
-    /// `900 B`, `12.3 MiB`, `512 MiB`.
-    static func bytes(_ value: Int64) -> String {
-        guard value >= 1_024 else { return "\(value) B" }
-        var amount = Double(value)
-        var unit = ""
-        for next in ["KiB", "MiB", "GiB", "TiB"] where amount >= 1_024 {
-            amount /= 1_024
-            unit = next
-        }
-        return "\(tenths(amount)) \(unit)"
     }
 
     /// The two largest units: `12 s`, `5 min 3 s`, `2 h 5 min`, `9 d`; what is negative shows as `0 s`.
@@ -36,8 +25,8 @@ enum Quantity {
     static func microseconds(_ value: Int64) -> String {
         switch value {
         case ..<1_000: "\(value) us"
-        case ..<1_000_000: "\(tenths(Double(value) / 1_000)) ms"
-        default: "\(tenths(Double(value) / 1_000_000)) s"
+        case ..<1_000_000: "\(Amount.tenths(Double(value) / 1_000)) ms"
+        default: "\(Amount.tenths(Double(value) / 1_000_000)) s"
         }
     }
 
@@ -48,10 +37,5 @@ enum Quantity {
 
     private static func pair(_ large: Int64, _ largeUnit: String, _ small: Int64, _ smallUnit: String) -> String {
         small == 0 ? "\(large) \(largeUnit)" : "\(large) \(largeUnit) \(small) \(smallUnit)"
-    }
-
-    private static func tenths(_ value: Double) -> String {
-        let scaled = Int64((value * 10).rounded())
-        return scaled % 10 == 0 ? "\(scaled / 10)" : "\(scaled / 10).\(scaled % 10)"
     }
 }

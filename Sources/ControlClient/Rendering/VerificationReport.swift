@@ -31,7 +31,7 @@ struct VerificationReport {
             lines.append("\(count), \(found.deadLetters.retried) to be sent again")
         }
         if found.quarantine.files > 0 {
-            let bytes = Quantity.bytes(Int64(found.quarantine.bytes))
+            let bytes = Amount.bytes(Int64(found.quarantine.bytes))
             lines.append("quarantine: \(plural(UInt64(found.quarantine.files), "file")), \(bytes)")
         }
         let faults = found.faults
@@ -55,7 +55,7 @@ struct VerificationReport {
 
     private func lines(of log: Verification.Log) -> [String] {
         let events = log.sequences.map { "events \($0.lowerBound) to \($0.upperBound)" } ?? "no event"
-        let files = "\(plural(UInt64(log.segments), "segment")), \(Quantity.bytes(Int64(log.bytes)))"
+        let files = "\(plural(UInt64(log.segments), "segment")), \(Amount.bytes(Int64(log.bytes)))"
         let first = "\(log.name.text): \(events) in \(plural(UInt64(log.batches), "batch", "batches")); \(files)"
         let holes = log.holes > 0 ? ["\(log.name.text): \(plural(log.holes, "event")) purged"] : []
         guard !log.gaps.isEmpty else { return [first] + holes }

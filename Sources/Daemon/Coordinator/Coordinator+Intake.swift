@@ -93,7 +93,8 @@ extension Coordinator {
         }
     }
 
-    private static func refusal(for error: QueueError) -> Refusal {
+    /// What clients are told of an error.
+    static func refusal(for error: QueueError) -> Refusal {
         switch error {
         case .full(let log, _, _):
             Refusal(.full, logs: [log], detail: "the queue is full", retryAfterSeconds: 30)

@@ -1,15 +1,15 @@
 internal import Queue
 internal import SystemdService
 
-/// Notices, once each time, that the queue has passed half, 80 and 95 % of its limit.
+/// Notices, once each time, that the queue has passed half, 80 and 95 % of what it may come to.
 struct FillLevel {
     private static let levels = [50, 80, 95]
     private var passed = 0
 
     /// The warning that a snapshot gives reason for, if any; a level is armed again 5 % below it.
     mutating func take(_ snapshot: QueueSnapshot) -> Notice? {
-        guard snapshot.limit > 0 else { return nil }
-        let percent = Int(snapshot.bytes * 100 / snapshot.limit)
+        guard snapshot.bound > 0 else { return nil }
+        let percent = Int(snapshot.bytes * 100 / snapshot.bound)
         let reached = Self.levels.last { percent >= $0 } ?? 0
         if reached > passed {
             passed = reached

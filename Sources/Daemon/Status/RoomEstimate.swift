@@ -5,7 +5,7 @@ package struct RoomEstimate {
     /// So far apart what was written is noted, and so long it is before anything is said.
     private static let step = Duration.seconds(600)
     private static let day = Duration.seconds(86_400)
-    /// Normal events are refused from here on, in hundredths of `MaxSize=` (rule 15 of the queue).
+    /// Normal events are refused from here on, in hundredths of what the queue may come to (rule 15 of the queue).
     private static let limit: UInt64 = 95
 
     /// What was written by when, since the start; the first is a day old, or the oldest.

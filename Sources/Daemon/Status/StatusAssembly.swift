@@ -120,10 +120,15 @@ struct StatusAssembly {
         let snapshot = thread.snapshot
         let logs = snapshot.logs.map { ($0.name.text, QueueReport.Log(events: $0.events, bytes: $0.bytes)) }
         let room = thread.roomEstimate.room(
-            written: snapshot.writtenBytes, bytes: snapshot.bytes, of: snapshot.limit, at: now)
-        return QueueReport(
+            written: snapshot.writtenBytes, bytes: snapshot.bytes, of: snapshot.bound, at: now)
+        var report = QueueReport(
             directory: thread.startedWith.queue.directory, bytes: snapshot.bytes, limitBytes: snapshot.limit,
             logs: Dictionary(uniqueKeysWithValues: logs), room: room)
+        report.boundBytes = snapshot.bound
+        report.bound = snapshot.boundKind
+        report.keptFreeBytes = snapshot.keptFree
+        report.refused = snapshot.refused.map(\.text)
+        return report
     }
 
     private static func consent(_ thread: LoopThread) -> [String: String] {
@@ -141,6 +146,19 @@ struct StatusAssembly {
         case .good:
             let slowness = thread.pulse.slowness(at: Clock.now)
             return StorageReport(state: slowness == nil ? .ok : .slow, lastSync: lastSync, detail: slowness)
+        }
+    }
+}
+
+extension QueueSnapshot {
+    /// What bounds the queue: what has refused an event of late, else what comes first.
+    fileprivate var boundKind: QueueReport.Bound {
+        switch lastError {
+        case .full: .maximumSize
+        case .failed(.create, _, _, .noSpace): .files
+        case .failed(_, _, _, .quota): .quota
+        case .noRoom, .failed(_, _, _, .noSpace): .fileSystem
+        default: bound < limit ? .fileSystem : .maximumSize
         }
     }
 }

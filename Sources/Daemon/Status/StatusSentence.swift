@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Delivery
 internal import Intake
 internal import Queue
@@ -8,6 +9,9 @@ extension LoopThread {
     func statusSentence() -> String {
         if snapshot.storage == .failing { return "degraded: \(snapshot.lastError.map { "\($0)" } ?? "the disk fails")" }
         if let refusal = coordinator.admission.refusal { return "degraded: \(refusal.detail)" }
+        if snapshot.storage == .full, let error = snapshot.lastError {
+            return "degraded: takes no \(snapshot.refused.map(\.text).listed) events: \(error)"
+        }
         guard !coordinator.units.isEmpty else {
             return "no destination is configured; \(queued(snapshot.logs.reduce(0) { $0 + $1.events }))"
         }

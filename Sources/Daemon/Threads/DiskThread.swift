@@ -24,8 +24,8 @@ final class DiskThread {
     private var wasOrder = false
     private var lastSnapshot = Instant(nanoseconds: 0)
     var snapshotIsDue = false
-    /// What the newest snapshot says of the storage.
-    private var shownStorage = QueueSnapshot.Storage.good
+    /// What the newest snapshot says of the storage, and which lanes are refused.
+    private var shown = (storage: QueueSnapshot.Storage.good, refused: [LogName]())
     private var shownBytes: UInt64?
     /// True where a slice of housekeeping was done since the last commit, or before it.
     private var didSlice = false
@@ -115,14 +115,13 @@ final class DiskThread {
             restsUntil = now + .microseconds(queue.lastSyncMicroseconds)
         }
         guard now >= restsUntil else { return restsUntil }
-        let before = (queue.condition.storage, queue.bytesOnDisk)
+        let before = queue.bytesOnDisk
         let next = doSlice(at: now)
         tellMoves()
         tellDamages()
         didSlice = next.map { $0 <= now } ?? false
-        if before != (queue.condition.storage, queue.bytesOnDisk) || queue.condition.storage != shownStorage {
-            snapshotIsDue = true
-        }
+        let condition = queue.condition
+        if before != queue.bytesOnDisk || (condition.storage, condition.refused) != shown { snapshotIsDue = true }
         guard snapshotIsDue else { return next }
         let due = lastSnapshot + Self.snapshotInterval
         guard due <= now else { return min(next ?? due, due) }
@@ -231,7 +230,7 @@ final class DiskThread {
         snapshotIsDue = false
         lastSnapshot = now
         let snapshot = queue.snapshot
-        shownStorage = snapshot.storage
+        shown = (snapshot.storage, snapshot.refused)
         shownBytes = snapshot.bytes
         replies.post(.snapshot(snapshot))
     }

@@ -16,7 +16,7 @@ extension LoopThread: ControlDelegate {
         return Dictionary(queued, uniquingKeysWith: +).values.max() ?? 0
     }
 
-    var isReady: Bool { !isStopping && coordinator.admission.refusal == nil && snapshot.storage == .good }
+    var isReady: Bool { !isStopping && coordinator.admission.unreadiness == nil }
 
     /// From a fresh snapshot of the queue; from the last one where the disk's thread is busy for over a second.
     func status(_ done: @escaping (StatusReport) -> Void) {

@@ -1,5 +1,6 @@
 internal import Bytes
 internal import Control
+internal import Intake
 internal import Posix
 internal import Queue
 internal import Reactor
@@ -11,6 +12,7 @@ extension LoopThread {
     func took(_ newSnapshot: QueueSnapshot) {
         let old = snapshot
         snapshot = newSnapshot
+        coordinator.admission.unwritable = newSnapshot.unwritable.map(Coordinator.refusal)
         roomEstimate.take(written: newSnapshot.writtenBytes, at: loop.now)
         if let notice = fillLevel.take(newSnapshot) { log.log(notice) }
         tellOfLosses()

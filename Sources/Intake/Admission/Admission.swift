@@ -36,6 +36,10 @@ package final class Admission {
     }
     /// Why events are refused now, whatever their log; nil while they are taken.
     package var refusal: Refusal?
+    /// Why the next commit would fail whatever its log; nil where it would not, as far as is known.
+    ///
+    /// Events are taken nonetheless: it is their commit that decides.
+    package var unwritable: Refusal?
 
     /// The events taken last.
     private(set) var recent: RecentEvents
@@ -59,6 +63,9 @@ package final class Admission {
         guard let refusal, refusal.applies(to: log) else { return nil }
         return refusal
     }
+
+    /// Why the daemon is not ready, which it is while urgent events are made durable; being offline does not matter.
+    package var unreadiness: Refusal? { refusal(for: .urgent) ?? unwritable }
 
     /// Takes a checked event, at most as long as a batch allows; `timeToLiveSeconds` 0: none.
     package func append(

@@ -123,7 +123,7 @@ package struct HTTPSession {
             guard head.method == "GET" || head.method == "HEAD" else {
                 return refuse(Problems.methodNotAllowed("GET, HEAD"), keepsAlive: keepsAlive, &turn)
             }
-            let refusal = head.path == "/readyz" ? turn.admission.refusal(for: .urgent) : nil
+            let refusal = head.path == "/readyz" ? turn.admission.unreadiness : nil
             let response = refusal.map(Problems.refused) ?? Response.json(200, Array("{\"status\":\"ok\"}\n".utf8))
             answer(response, keepsAlive: keepsAlive, withoutBody: head.method == "HEAD", &turn)
         default:

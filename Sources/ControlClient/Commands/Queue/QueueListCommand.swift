@@ -1,3 +1,4 @@
+internal import Bytes
 internal import JSON
 internal import Time
 
@@ -22,7 +23,7 @@ extension Command {
     private static func row(_ name: String, _ log: JSONValue) -> [String] {
         let age = log["oldest"]?["age_s"]?.double.map { Quantity.duration(.milliseconds(Int64($0 * 1_000))) }
         return [
-            name.printable, Quantity.count(log["events"]?.integer ?? 0), Quantity.bytes(log["bytes"]?.integer ?? 0),
+            name.printable, Quantity.count(log["events"]?.integer ?? 0), Amount.bytes(log["bytes"]?.integer ?? 0),
             age ?? "-", log["oldest"]?["id"]?.string?.printable ?? "-",
         ]
     }

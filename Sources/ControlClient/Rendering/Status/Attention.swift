@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Time
 
 /// What in a status needs a person; being offline never does.
@@ -11,7 +12,9 @@ enum Attention {
         if !storageIsWell(status) {
             let detail = status.storageDetail.map { ": \($0)" } ?? ""
             switch status.storageState {
-            case "full": reasons.append("the queue takes no more events, it is full" + detail)
+            case "full":
+                let lanes = status.refusedLanes.isEmpty ? "more" : status.refusedLanes.listed
+                reasons.append("the queue takes no \(lanes) events" + detail)
             case "slow": reasons.append("the queue takes no events" + detail)
             default: reasons.append("storage is \(status.storageState)" + detail)
             }

@@ -38,6 +38,12 @@ struct StatusDocument {
     var queueDirectory: String?
     var queueBytes: Int64 = 0
     var queueLimitBytes: Int64 = 0
+    var queueBoundBytes: Int64 = 0
+    /// `max-size`, `file-system`, `files` or `quota`.
+    var queueBound: String?
+    var keptFreeBytes: Int64 = 0
+    /// The lanes that are refused for want of room.
+    var refusedLanes: [String] = []
     var room: Duration?
     /// Events by the log's name.
     var logs: [(name: String, events: Int64)] = []
@@ -66,6 +72,10 @@ struct StatusDocument {
         queueDirectory = queue?["directory"]?.string
         queueBytes = queue?["bytes"]?.integer ?? 0
         queueLimitBytes = queue?["limit_bytes"]?.integer ?? 0
+        queueBoundBytes = queue?["bound_bytes"]?.integer ?? queueLimitBytes
+        queueBound = queue?.text("bound")
+        keptFreeBytes = queue?["kept_free_bytes"]?.integer ?? 0
+        refusedLanes = (queue?["refused"]?.array ?? []).compactMap { $0.string?.printable }
         room = queue?.seconds("room_s")
         logs = (queue?["logs"]?.members ?? []).map { ($0.name.printable, $0.value["events"]?.integer ?? 0) }
         storageState = json["storage"]?.text("state") ?? "?"

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Time
 
 /// The status on one screen, for somebody who has never seen it; colour only says again what the words say.
@@ -53,6 +54,7 @@ struct StatusScreen {
             ("Network", status.connectionType + (age(status.networkSince).map { " for \($0)" } ?? "")),
             ("Queue", queue), ("Room", room), ("Storage", storage), ("Intake", intake),
         ]
+        if let cure = FullQueue.cure(status) { rows.append(("To do", cure)) }
         rows += status.consent.filter { $0.state != "allow" }.map { ("Consent", words(of: $0.category, $0.state)) }
         if !status.isClockSynchronised {
             rows.append(("Clock", "not synchronised: times and ages may be wrong"))
@@ -61,20 +63,15 @@ struct StatusScreen {
     }
 
     private var queue: String {
-        let share = Quantity.share(status.queueBytes, of: status.queueLimitBytes).map { " (\($0))" } ?? ""
-        let size = "\(Quantity.bytes(status.queueBytes)) of \(Quantity.bytes(status.queueLimitBytes))\(share)"
+        let share = Quantity.share(status.queueBytes, of: status.queueBoundBytes).map { " (\($0))" } ?? ""
+        let bound = Amount.bytes(status.queueBoundBytes)
+        let isLess = status.queueBoundBytes < status.queueLimitBytes
+        let reason = isLess ? ", all that the file system has room for" : ""
+        let size = "\(Amount.bytes(status.queueBytes)) of \(bound)\(reason)\(share)"
+        let refused = status.refusedLanes.isEmpty ? nil : "takes no \(status.refusedLanes.listed) events"
         let logs = status.logs.filter { $0.events > 0 }.map { "\($0.name) \(Quantity.count($0.events))" }
         return [size, refused, logs.isEmpty ? "no event waits" : "events: " + logs.joined(separator: ", ")]
             .compactMap { $0 }.joined(separator: "; ")
-    }
-
-    /// The lanes that a queue so full may refuse, by their shares of `MaxSize=` (rule 15 of the queue).
-    private var refused: String? {
-        let lanes = [("bulk", Int64(80)), ("normal", 95)].filter {
-            status.queueBytes / $0.1 >= status.queueLimitBytes / 100
-        }
-        guard !lanes.isEmpty, status.queueLimitBytes > 0 else { return nil }
-        return "nearly full, new \(lanes.map(\.0).joined(separator: " and ")) events may be refused"
     }
 
     private var room: String {
