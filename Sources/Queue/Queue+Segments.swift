@@ -3,6 +3,9 @@ internal import Posix
 internal import Time
 
 extension Queue {
+    /// How many segments there must be room for where one takes all of its room at once.
+    private static let plentySegments = 4
+
     /// Opens the log's next segment with room for `needed` bytes of batches, from the spare where there is one.
     ///
     /// The file has its zeros and its header on disk before its name is a segment's. Without `needed` it is as short as
@@ -11,6 +14,7 @@ extension Queue {
         of log: LogState, for needed: Int, first: UInt64, _ moment: Moment
     ) throws(QueueError) -> SegmentWriter {
         try makeFolder(of: log)
+        if needed > 0 { try allocateSpare(of: log) }
         let least = roundedUp(blockSize + needed, to: 4_096)
         let spare = try spare(of: log)
         let path = log.folder + "/" + SpareSegment.name
@@ -45,6 +49,23 @@ extension Queue {
         let writer = SegmentWriter(spare.file, header: header, size: spare.size)
         log.writer = writer
         return writer
+    }
+
+    /// Takes the room of a whole segment at once where commits came faster than its zeros, and there is plenty.
+    ///
+    /// A commit costs the file system more there than among zeros, but less than a file for each mebibyte, of which a
+    /// backlog would have so many that they hold up the next start.
+    private func allocateSpare(of log: LogState) throws(QueueError) {
+        let size = options.segmentBytes
+        guard log.writer != nil, log.spare?.size ?? 0 < size else { return }
+        guard roomToGrow(log.name, in: try space()) >= Self.plentySegments * size else { return }
+        let spare = try spare(of: log)
+        do throws(Errno) {
+            try spare.allocate(to: size)
+        } catch {
+            // What else fails may have taken a part.
+            if error != .notSupported { dropSpare(of: log) }
+        }
     }
 
     /// Works on the spare; one that fails is done away with.
