@@ -11,7 +11,8 @@ import Time
     private static let loads = [(100, 1, 60_000), (40, 2, 120_000), (16, 3, 250_000)]
 
     private func segments(of storage: MemoryStorage) -> [Int] {
-        storage.files.filter { $0.key.hasPrefix("logs/normal/") && $0.key.hasSuffix(".segment") }.map(\.value.bytes.count)
+        storage.files.filter { $0.key.hasPrefix("logs/normal/") && $0.key.hasSuffix(".segment") }
+            .map(\.value.bytes.count)
     }
 
     /// As the disk's thread does it while clients wait: a slice behind every other commit.

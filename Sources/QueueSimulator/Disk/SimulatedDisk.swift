@@ -105,7 +105,8 @@ package final class SimulatedDisk: Storage {
         }
 
         func release(_ range: Range<Int>) {
-            holes.formUnion((range.lowerBound + 4_095) / 4_096..<range.upperBound / 4_096)
+            let first = roundedUp(range.lowerBound, to: 4_096) / 4_096
+            holes.formUnion(first..<max(first, range.upperBound / 4_096))
         }
 
         func fill(_ range: Range<Int>) { holes = holes.filter { !Self.touches($0, range) } }
