@@ -15,17 +15,8 @@ extension Queue {
     ) throws(QueueError) -> SegmentWriter {
         try makeFolder(of: log)
         if needed > 0 { try allocateSpare(of: log) }
-        let least = roundedUp(blockSize + needed, to: 4_096)
-        let spare = try spare(of: log)
+        let spare = try filledSpare(of: log, needed)
         let path = log.folder + "/" + SpareSegment.name
-        if spare.size < least {
-            let wanted = max(least, min(options.firstSegmentBytes, options.segmentBytes))
-            let target =
-                needed == 0 ? least : try growth(of: log, from: spare.size, atLeast: least, wanted: wanted)
-            while spare.size < target {
-                try prepare(log, spare, path) { () throws(Errno) in _ = try spare.extend(to: target) }
-            }
-        }
         let holes = log.mustCommitAgain ? log.kept.reduce(0) { $0 + UInt32($1.holes) } : 0
         let header = SegmentHeader(
             block: blockSize, length: spare.size, isRecycled: spare.isRecycled, identity: identity,
@@ -49,6 +40,31 @@ extension Queue {
         let writer = SegmentWriter(spare.file, header: header, size: spare.size)
         log.writer = writer
         return writer
+    }
+
+    /// A log's spare with room for a header and `needed` bytes of batches at least, and where there is none ready, for
+    /// as much as a first segment has.
+    private func filledSpare(of log: LogState, _ needed: Int) throws(QueueError) -> SpareSegment {
+        let least = roundedUp(blockSize + needed, to: 4_096)
+        let usual = max(least, min(options.firstSegmentBytes, options.segmentBytes))
+        let size = try spare(of: log).size
+        guard size < least else { return try spare(of: log) }
+        var target = needed == 0 ? least : try growth(of: log, from: size, atLeast: least, wanted: usual)
+        while true {
+            let spare = try spare(of: log)
+            do throws(QueueError) {
+                while spare.size < target {
+                    try prepare(log, spare, log.folder + "/" + SpareSegment.name) { () throws(Errno) in
+                        _ = try spare.extend(to: target)
+                    }
+                }
+                return spare
+            } catch {
+                guard error.isLackOfRoom, target > least else { throw error }
+                // There may be less than the file system says: XFS keeps some for itself.
+                target = max(least, roundedUp(target / 2, to: 4_096))
+            }
+        }
     }
 
     /// Takes the room of a whole segment at once where commits came faster than its zeros, and there is plenty.

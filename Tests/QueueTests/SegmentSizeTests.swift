@@ -54,6 +54,19 @@ import Time
         }
     }
 
+    /// XFS keeps some of what it says that it has.
+    @Test func aSegmentIsShorterWhereThereIsLessRoomThanTheFileSystemSays() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, Self.options)
+        storage.fault = { call in if case .write(_, 262_144...) = call { .noSpace } else { nil } }
+        bench.commit(batches: [1], length: 1_000)
+        #expect(segments(of: storage) == [262_144])
+        storage.fault = nil
+        try bench.restart(clean: false)
+        #expect(try bench.drain().events == bench.accepted[.normal])
+        #expect(bench.accepted[.normal]?.count == 1)
+    }
+
     @Test func whereThereIsLittleRoomNoneIsTakenAtOnce() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage, Self.options)

@@ -278,12 +278,16 @@ extension Truth {
         return switch fate {
         case .delivered: taken.contains(delivery)
         case .dead: lettersAsked.contains(delivery)
-        case .expired: posted.map { deadlines[$0.token].map { $0 <= now } ?? false } ?? true
+        case .expired:
+            // Where an event is damaged, one that was refused may stand in its place, and expire there.
+            posted.map { isOver($0.token, at: now) || explains(place, $0) } ?? true
         case .evicted: evictable.contains(pair.log)
         case .purged: purgeAsked.contains(place) || (posted == nil && purgedOnce.contains(place))
         case .quarantined: posted.map { purgeAsked.contains(place) || explains(place, $0) } ?? true
         }
     }
+
+    private func isOver(_ token: Int, at now: Int) -> Bool { deadlines[token].map { $0 <= now } ?? false }
 
     /// The sums, after every operation.
     mutating func check(_ queue: some QueueUnderTest) throws(Violation) {
