@@ -4,11 +4,12 @@ The 100 GB are 1,600 segments of 64 MiB, each a batch where it begins, a hole, a
 batch or an event is missing between the two, so nothing is lost there; the daemon has to read over it all the same.
 
 UPLINKD_BACKLOG_READY_MS=200 holds the start to its budget by the clock, for a quiet machine; UPLINKD_BACKLOG_DRAIN=1
-drains all of it; UPLINKD_BACKLOG_MB=4096 is how much is posted for real.
+drains all of it; UPLINKD_BACKLOG_MB=4096 is how much is posted for real, UPLINKD_LARGE_MB=3000 how much in large requests.
 """
 import os
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -20,6 +21,7 @@ READY_MS = int(os.environ.get("UPLINKD_BACKLOG_READY_MS", "2000"))
 READY_CPU_MS = 150
 DRAIN_ALL = os.environ.get("UPLINKD_BACKLOG_DRAIN") == "1"
 REAL_MB = int(os.environ.get("UPLINKD_BACKLOG_MB", "48"))
+LARGE_MB = int(os.environ.get("UPLINKD_LARGE_MB", "256"))
 SEGMENTS, SEGMENT_BYTES, EVENTS_A_BATCH = 1600, 64 << 20, 3
 OPTIONS = "RetryMin=250ms\nFlushSpread=0"
 SECTIONS = "MaxSize=120G\nKeepFree=0%\n[Reachability]\nCheckInterval=500ms"
@@ -249,3 +251,39 @@ def test_a_real_backlog(daemons, collectors, destinations):
         assert sorted(set(arrived)) == list(range(count)), name
         first = dict.fromkeys(arrived)
         assert list(first) == list(range(count)), f"{name} is out of order"
+
+
+def test_large_requests_fill_segments(daemons, collector):
+    """Requests of 240 kB come faster than segments are zero-filled; a file for each of them would hold up a start."""
+    collector.script = Script(503)
+    daemon = daemons(url=collector.url, options=OPTIONS, sections=SECTIONS)
+    start = Start(daemon)
+    start.measured()
+    body, count = "x" * 59_000, 0
+
+    def post():
+        nonlocal count
+        while count < LARGE_MB << 20:
+            count += 4 * len(body)
+            code, _, answer = daemon.post([{"n": 0, "text": body}] * 4)
+            assert code == 202, answer
+
+    clients = [threading.Thread(target=post) for _ in range(4)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    accepted = daemon.assert_ledger()["accepted"]
+    assert accepted * len(body) >= LARGE_MB << 20, "no client failed"
+    folder = os.path.join(daemon.queue, "logs", "normal")
+    lengths = sorted(os.stat(os.path.join(folder, name)).st_size for name in os.listdir(folder))
+    print(f"{len(lengths)} files of {lengths[0]} to {lengths[-1]} bytes for {count} bytes")
+    assert len(lengths) <= 5 + (LARGE_MB << 20) / SEGMENT_BYTES, lengths
+    taken = int(subprocess.run(["du", "-s", "-B1", daemon.queue], capture_output=True, text=True).stdout.split()[0])
+    shown = daemon.status()["queue"]["bytes"]
+    own = 4096 * len(lengths)
+    assert taken - own <= shown <= taken + (1 << 20), "what du shows, but for a block in which a file's extents stand"
+    daemon.kill()
+    milliseconds, cpu = start.measured()
+    assert milliseconds < READY_MS and cpu < READY_CPU_MS, (milliseconds, cpu)
+    until(lambda: daemon.status()["queue"]["logs"]["normal"]["events"] == accepted, 10, "all are there")
