@@ -133,6 +133,7 @@ extension Queue {
         let writer: SegmentWriter
         if let current = log.writer, current.offset + needed <= current.size {
             writer = current
+            try fill(writer, to: writer.offset + needed, of: log)
         } else {
             writer = try openSegmentMakingRoom(
                 of: log, for: needed, first: firstAgain, evicting: !group.isEmpty, moment)

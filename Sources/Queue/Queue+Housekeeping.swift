@@ -165,13 +165,13 @@ extension Queue {
         do throws(QueueError) {
             try synchroniseCursors()
             if recycling, log.spare == nil, log.writer != nil, segment.isSound,
-                segment.size == options.segmentBytes, segment.allocated >= segment.size
+                segment.size == options.segmentBytes, segment.allocated >= segment.size, segment.filled > 0
             {
                 let spare = log.folder + "/" + SpareSegment.name
                 log.spare = try attempt(.rename, path) { () throws(Errno) in
                     let file = try storage.open(path, .readWrite)
                     try storage.rename(path, to: spare)
-                    return SpareSegment(file, size: segment.size, isRecycled: true)
+                    return SpareSegment(file, filled: segment.filled, size: segment.size, isRecycled: true)
                 }
             } else {
                 try attempt(.unlink, path) { () throws(Errno) in
@@ -217,7 +217,7 @@ extension Queue {
     /// True once a quarter of the segment being written is full and the next one is not ready.
     private func lacksSpare(_ log: LogState) -> Bool {
         guard let writer = log.writer, writer.offset >= writer.size / 4 else { return false }
-        return log.spare.map { $0.size < options.segmentBytes } ?? true
+        return log.spare.map { $0.filled < options.segmentBytes } ?? true
     }
 
     /// True where the next segment is not as far as is needed for it to be ready when this one is three quarters full.
@@ -226,7 +226,7 @@ extension Queue {
     private func isSpareBehind(_ log: LogState) -> Bool {
         guard let writer = log.writer else { return false }
         let needed = (writer.offset - writer.size / 4) * options.segmentBytes / (writer.size / 2)
-        return log.spare?.size ?? 0 < needed
+        return log.spare?.filled ?? 0 < needed
     }
 
     /// Zero-fills a slice of the spare, where there is room for all of it; true where something was done.
@@ -237,8 +237,8 @@ extension Queue {
         let spare = try spare(of: log)
         let path = log.folder + "/" + SpareSegment.name
         do throws(QueueError) {
-            try attempt(.write, path, at: spare.size) { () throws(Errno) in
-                _ = try spare.extend(to: options.segmentBytes)
+            try attempt(.write, path, at: spare.filled) { () throws(Errno) in
+                try spare.fill(to: options.segmentBytes)
                 try spare.file.synchroniseData()
             }
         } catch {

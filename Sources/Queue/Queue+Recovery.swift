@@ -162,7 +162,7 @@ extension Queue {
         let path = log.folder + "/" + SpareSegment.name
         // A spare of an earlier run is as good as a new one, but what it holds is not known to be zeros.
         if let file = try? storage.open(path, .readWrite), let size = try? file.size() {
-            log.spare = SpareSegment(file, size: size, isRecycled: true)
+            log.spare = SpareSegment(file, filled: 0, size: size, isRecycled: true)
         }
     }
 

@@ -30,14 +30,15 @@ extension Queue {
             try storage.rename(path, to: log.path(of: name))
         }
         log.spare = nil
-        log.segments.append(LogState.Segment(name: name, size: spare.size, allocated: spare.size))
+        log.segments.append(
+            LogState.Segment(name: name, size: spare.size, allocated: spare.size, filled: spare.filled))
         do throws(QueueError) {
             try synchroniseNames(of: log)
         } catch {
             forget(name, of: log)
             throw error
         }
-        let writer = SegmentWriter(spare.file, header: header, size: spare.size)
+        let writer = SegmentWriter(spare.file, header: header, filled: spare.filled)
         log.writer = writer
         return writer
     }
@@ -48,14 +49,18 @@ extension Queue {
         let least = roundedUp(blockSize + needed, to: 4_096)
         let usual = max(least, min(options.firstSegmentBytes, options.segmentBytes))
         let size = try spare(of: log).size
-        guard size < least else { return try spare(of: log) }
-        var target = needed == 0 ? least : try growth(of: log, from: size, atLeast: least, wanted: usual)
+        var target = least
+        if needed > 0 {
+            target =
+                size >= least
+                ? min(usual, size) : try growth(of: log, from: size, atLeast: least, wanted: usual)
+        }
         while true {
             let spare = try spare(of: log)
             do throws(QueueError) {
-                while spare.size < target {
+                while spare.filled < target {
                     try prepare(log, spare, log.folder + "/" + SpareSegment.name) { () throws(Errno) in
-                        _ = try spare.extend(to: target)
+                        try spare.fill(to: target)
                     }
                 }
                 return spare
@@ -67,10 +72,21 @@ extension Queue {
         }
     }
 
+    /// Has the segment that a log is writing filled up to `end`.
+    func fill(_ writer: SegmentWriter, to end: Int, of log: LogState) throws(QueueError) {
+        guard end > writer.filled,
+            let index = log.segments.lastIndex(where: { $0.name.id == writer.id })
+        else { return }
+        try attempt(.write, log.path(of: log.segments[index].name), at: writer.filled) { () throws(Errno) in
+            try writer.fill(to: end, step: options.firstSegmentBytes)
+        }
+        log.segments[index].filled = writer.filled
+    }
+
     /// Takes the room of a whole segment at once where commits came faster than its zeros, and there is plenty.
     ///
-    /// A commit costs the file system more there than among zeros, but less than a file for each mebibyte, of which a
-    /// backlog would have so many that they hold up the next start.
+    /// It is filled as far as commits need it. A new file for each mebibyte costs more, and a backlog would have so many
+    /// that they hold up the next start.
     private func allocateSpare(of log: LogState) throws(QueueError) {
         let size = options.segmentBytes
         guard log.writer != nil, log.spare?.size ?? 0 < size else { return }
@@ -89,7 +105,7 @@ extension Queue {
         _ log: LogState, _ spare: SpareSegment, _ path: String, _ body: () throws(Errno) -> Void
     ) throws(QueueError) {
         do throws(QueueError) {
-            try attempt(.write, path, at: spare.size, body)
+            try attempt(.write, path, at: spare.filled, body)
         } catch {
             dropSpare(of: log)
             throw error
@@ -142,7 +158,7 @@ extension Queue {
             do throws(Errno) { try storage.unlink(path) } catch  where error == .noEntry {}
             return try storage.open(path, .createNew)
         }
-        let spare = SpareSegment(file, size: 0, isRecycled: false)
+        let spare = SpareSegment(file, filled: 0, size: 0, isRecycled: false)
         log.spare = spare
         return spare
     }

@@ -39,6 +39,19 @@ import Time
         #expect(try bench.drain().events == bench.accepted[.normal])
     }
 
+    /// A file system that ends may lose what was written into room that was only taken, though its sync succeeded.
+    @Test func roomThatWasTakenAtOnceIsFilledDurablyBeforeItIsUsed() throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage, Self.options)
+        for _ in 0..<100 { bench.commit(batches: [1], length: 60_000) }
+        let path = try #require(storage.files.keys.first { $0.hasPrefix("logs/normal/0000000000000002") })
+        let syncs = storage.calls.count { $0 == .synchronise(path) }
+        let writes = storage.calls.count { if case .write(path, _) = $0 { true } else { false } }
+        // Each commit is one write and one sync; each of three times a mebibyte of zeros is four writes and one sync.
+        #expect(writes - syncs == 3 * (4 - 1))
+        #expect(syncs > 60)
+    }
+
     /// A file system that has no such call, one that has not the room after all, and a disk that fails.
     @Test(arguments: [Errno.notSupported, .noSpace, .io])
     func whereRoomIsNotToBeHadAtOnceSegmentsAreShort(_ errno: Errno) throws {

@@ -9,6 +9,8 @@ final class LogState {
         let size: Int
         /// Bytes on disk.
         var allocated: Int
+        /// How far it is known to be filled, bytes; 0 where an earlier run wrote it.
+        var filled = 0
         /// False where it failed or is damaged, so that its file must not be used again.
         var isSound = true
         /// True where more than its name says that it is the log's.

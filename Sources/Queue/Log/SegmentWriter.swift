@@ -13,6 +13,8 @@ final class SegmentWriter {
     let isRecycled: Bool
     /// Up to where it has room; nothing is written behind it.
     private(set) var size: Int
+    /// Up to where it is filled, with zeros or the bytes that it had before.
+    private(set) var filled: Int
     /// Where the next batch begins.
     private(set) var offset: Int
 
@@ -28,9 +30,10 @@ final class SegmentWriter {
     /// The end of the newest batch.
     private var tail: [UInt8] = []
 
-    init(_ file: any StorageFile, header: SegmentHeader, size: Int) {
+    init(_ file: any StorageFile, header: SegmentHeader, filled: Int) {
         self.file = file
-        self.size = size
+        self.filled = filled
+        size = header.length
         id = header.segment
         isRecycled = header.isRecycled
         block = header.block
@@ -51,7 +54,22 @@ final class SegmentWriter {
         let end = roundedUp(offset, to: 4_096)
         guard end < size else { return }
         try file.release(end..<size)
-        size = end
+        (size, filled) = (end, min(filled, end))
+    }
+
+    /// Fills up to `end` at least, or a `step` further than it is, and makes the zeros durable.
+    ///
+    /// What is written into room that is only taken may be lost when the file system ends, though its sync succeeded:
+    /// the data are there and the extent's new state is not. Not so in what was filled before.
+    func fill(to end: Int, step: Int) throws(Errno) {
+        guard end > filled else { return }
+        let target = min(size, max(end, filled + step))
+        while filled < target {
+            let count = min(SpareSegment.slice, target - filled)
+            try file.write(SpareSegment.zeros, in: 0..<count, at: filled)
+            filled += count
+        }
+        try file.synchroniseData()
     }
 
     /// Writes a batch behind the others; it is durable after the next `synchronise`.
@@ -76,7 +94,7 @@ final class SegmentWriter {
             flags: again ? BatchHeader.committedAgain : 0, contextCRC: CRC32C.of(context.span),
             tableCRC: CRC32C.of(head, in: table..<head.count), wall: batch.origin?.wall ?? wall,
             age: batch.origin?.age ?? age, durable: durable, offset: offset)
-        precondition(offset + header.totalSize <= size, "a batch does not fit its segment")
+        precondition(offset + header.totalSize <= filled, "a batch does not fit its segment")
         let tailStart = header.recordsOffset + header.recordBytes
         tail.removeAll(keepingCapacity: true)
         tail.appendZeros(header.contextCopyOffset - tailStart)

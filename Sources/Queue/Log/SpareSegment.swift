@@ -5,32 +5,35 @@ final class SpareSegment {
     static let name = "spare"
     /// How much is zero-filled at once, bytes.
     static let slice = 256 * 1_024
-    private static let zeros = [UInt8](repeating: 0, count: slice)
+    static let zeros = [UInt8](repeating: 0, count: slice)
 
     let file: any StorageFile
     /// True where it was a segment before; its bytes are old ones, which no reader takes for the new segment's.
     let isRecycled: Bool
-    /// Bytes that can be written over.
+    /// Up to where it is filled, so that writing over it needs no change of the file system's metadata, bytes.
+    private(set) var filled: Int
+    /// How long it is, bytes; it has room for all of that.
     private(set) var size: Int
 
-    init(_ file: any StorageFile, size: Int, isRecycled: Bool) {
+    init(_ file: any StorageFile, filled: Int, size: Int, isRecycled: Bool) {
         self.file = file
+        self.filled = filled
         self.size = size
         self.isRecycled = isRecycled
     }
 
-    /// Takes room up to `target` without writing it.
+    /// Takes room up to `target` without filling it.
     func allocate(to target: Int) throws(Errno) {
         try file.allocate(target)
         size = target
     }
 
-    /// Adds at most a slice of zeros; returns how many bytes.
-    func extend(to target: Int) throws(Errno) -> Int {
-        let count = min(Self.slice, target - size)
-        guard count > 0 else { return 0 }
-        try file.write(Self.zeros, in: 0..<count, at: size)
-        size += count
-        return count
+    /// Adds at most a slice of zeros.
+    func fill(to target: Int) throws(Errno) {
+        let count = min(Self.slice, target - filled)
+        guard count > 0 else { return }
+        try file.write(Self.zeros, in: 0..<count, at: filled)
+        filled += count
+        size = max(size, filled)
     }
 }
