@@ -85,8 +85,8 @@ extension Queue {
 
     /// Takes the room of a whole segment at once where commits came faster than its zeros, and there is plenty.
     ///
-    /// It is filled as far as commits need it. A new file for each mebibyte costs more, and a backlog would have so many
-    /// that they hold up the next start.
+    /// It is filled as far as commits need it. A new file for each mebibyte costs more, and a backlog would have so
+    /// many that they hold up the next start.
     private func allocateSpare(of log: LogState) throws(QueueError) {
         let size = options.segmentBytes
         guard log.writer != nil, log.spare?.size ?? 0 < size else { return }
