@@ -119,8 +119,8 @@ extension Queue {
     /// Looks for lost events in the segments before, as far back as commits made again may have left them.
     ///
     /// A segment is looked at only as far as a later one's header says that it was acknowledged, which is the next one
-    /// or, of a row of copies that starts cut off have left, the one behind them; to its end where neither a header nor
-    /// a batch behind it can be read.
+    /// or, of a row of copies that starts cut off have left, the one behind them; to its end where that header cannot
+    /// be read, but only for what comes before the first event that can.
     private func rescue(_ builder: inout ChunkBuilder, _ log: LogState, before index: Int) {
         for earlier in (0..<index).reversed() {
             let name = log.segments[earlier].name
@@ -133,8 +133,9 @@ extension Queue {
                 if previous.segment == name.id { validLength = previous.validLength }
                 // No earlier one was acknowledged further.
                 guard first <= last else { return }
-            } else {
-                guard builder.epoch == 0 else { continue }
+            } else if let found = builder.first, builder.epoch != 0 {
+                guard first < found else { continue }
+                last = found - 1
             }
             for lost in builder.lost where lost.sequences.lowerBound <= builder.end {
                 let end = min(lost.sequences.upperBound, last)

@@ -56,7 +56,8 @@ import Time
         if case .synchronise(let path) = call { path.contains("logs/") } else { false }
     }
 
-    @Test func aCopyInAnEarlierSegmentMakesDamageGood() throws {
+    /// To a byte, or to the header and the first batch, which has again what the segment before had to give up.
+    @Test(arguments: [false, true]) func aCopyInAnEarlierSegmentMakesDamageGood(toTheBeginning: Bool) throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage)
         bench.commit(batches: [2])
@@ -70,7 +71,11 @@ import Time
         bench.commit(batches: [1])
         let node = try #require(storage.files["logs/normal/0000000000000002-00000000000000000003.segment"])
         let place = try #require(node.bytes.indices.first { node.bytes[$0...].starts(with: Array("\"n\":4".utf8)) })
-        node.bytes[place + 4] ^= 1
+        if toTheBeginning {
+            for index in 0..<8_192 { node.bytes[index] = 0 }
+        } else {
+            node.bytes[place + 4] ^= 1
+        }
         let delivery = try bench.drain()
         #expect(delivery.events == bench.accepted[.normal])
         #expect(delivery.quarantined.isEmpty)
