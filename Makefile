@@ -98,6 +98,7 @@ nightly: export UPLINKD_BLOCK_WRITES ?= 3
 nightly: export UPLINKD_BACKLOG_READY_MS ?= 200
 nightly: export UPLINKD_BACKLOG_DRAIN ?= 1
 nightly: export UPLINKD_BACKLOG_MB ?= 4096
+nightly: export UPLINKD_LARGE_MB ?= 3000
 nightly: export UPLINKD_EXPORT_MB ?= 4000
 nightly: export UPLINKD_UNPLUGGED_SECONDS ?= 60
 nightly: export UPLINKD_STARTS ?= 100

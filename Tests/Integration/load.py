@@ -14,9 +14,10 @@ class Load(threading.Thread):
     Numbers of a connection that broke before their answer may have been taken or not; they are never sent again.
     """
 
-    def __init__(self, daemon, client, pause=0.0):
+    def __init__(self, daemon, client, pause=0.0, padding=0):
         super().__init__(daemon=True)
         self.daemon_under_test, self.client, self.pause = daemon, client, pause
+        self.padding = b"x" * padding
         self.next = 0
         self.acknowledged = set()
         self.refusals = []
@@ -38,7 +39,8 @@ class Load(threading.Thread):
                 batch = range(self.next, self.next + random.choice((1, 3, 20)))
                 self.next = batch.stop
                 sent += batch
-                link.send(b"".join(b'{"n":"%d-%d"}\n' % (self.client, number) for number in batch))
+                link.send(b"".join(
+                    b'{"n":"%d-%d","p":"%s"}\n' % (self.client, number, self.padding) for number in batch))
                 while base < len(sent):
                     answer = link.answer()
                     if answer is None:

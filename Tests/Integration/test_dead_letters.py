@@ -149,7 +149,7 @@ def test_the_letters_of_one_destination_leave_another_its_share(daemons):
         each.script = Script(status=400)
     daemon.post_numbers([5_000])
     until(lambda: "held" in daemon.destination("full")["flags"], 10, "full is held")
-    assert "bytes" in daemon.destination("full")["last_error"]["detail"]
+    assert "KiB of" in daemon.destination("full")["last_error"]["detail"]
     until(lambda: daemon.assert_ledger("other")["dead"] == 1, 10, "other has its letter")
     collectors["other"].script = Script()
     daemon.post_numbers(range(6_000, 6_020))
