@@ -85,7 +85,7 @@ enum ControlRoute: Equatable {
                         status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: report.metrics))
             }
         case .live: exchange.answer(health(delegate.isAlive, "not-alive", "a thread makes no progress"))
-        case .ready: exchange.answer(health(delegate.isReady, "not-ready", "the queue takes no events"))
+        case .ready: exchange.answer(health(delegate.isReady, "not-ready", "urgent events are not taken"))
         case .reload: delegate.reload { verdict in exchange.answer(verdict.response) }
         case .flush(let name):
             guard delegate.flush(destination: name) else { return exchange.answer(unknownDestination) }

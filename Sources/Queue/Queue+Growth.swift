@@ -41,9 +41,8 @@ extension Queue {
 
     /// Why a log may not make the queue grow by so many bytes.
     func shortage(of log: LogName, for bytes: Int, in space: Space) -> QueueError {
-        if roomBelowLimit(of: log, in: space) < bytes {
-            return .full(log, bytes: UInt64(space.used), limit: limit(of: log))
-        }
+        let room = roomBelowLimit(of: log, in: space)
+        if room < bytes { return .full(log, bytes: UInt64(space.used), limit: UInt64(max(0, space.used + room))) }
         let reserved = min(max(0, space.free), space.reserve(behind: log))
         return .noRoom(log, available: space.available, keep: space.keep, reserved: UInt64(reserved))
     }
@@ -60,13 +59,11 @@ extension Queue {
     /// for what the next letter needs: a full queue that cannot set a refused event apart would stay full.
     private func roomBelowLimit(of log: LogName, in space: Space) -> Int {
         let reserved = max(0, min(options.letterReserve, Int(clamping: options.maximumBytes / 10) - deadLetters.bytes))
+        let share = min(log.share(of: options.maximumBytes), maximum)
         return min(
-            Int(clamping: limit(of: log)) - space.used + deadLetters.bytes,
-            Int(clamping: maximum) - space.used - reserved)
+            Int(clamping: share) - space.used + deadLetters.bytes,
+            Int(clamping: maximum) - space.used - reserved - options.urgentReserve(behind: log))
     }
-
-    /// How far a log may make the queue grow, in bytes.
-    private func limit(of log: LogName) -> UInt64 { min(log.share(of: options.maximumBytes), maximum) }
 
     /// Bytes by which all files may grow; negative where they are beyond `MaxSize`.
     var roomInAll: Int { Int(clamping: maximum) - Int(clamping: bytesOnDisk) }

@@ -21,9 +21,9 @@ extension Queue {
     package var condition: (storage: QueueSnapshot.Storage, error: QueueError?, refused: [LogName]) {
         var space: Space?
         let refused = LogName.lanes.reversed().filter { refusal(of: $0, &space) != nil }
-        guard let error = commitFailure ?? refusal(of: .normal, &space) ?? cursorFile.failure else {
-            return (.good, nil, refused)
-        }
+        // The most urgent one that is refused says most.
+        let shortage = refusal(of: .urgent, &space) ?? refusal(of: .normal, &space)
+        guard let error = commitFailure ?? shortage ?? cursorFile.failure else { return (.good, nil, refused) }
         return (error.isLackOfRoom ? .full : .failing, error, refused)
     }
 

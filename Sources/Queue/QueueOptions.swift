@@ -65,6 +65,10 @@ package struct QueueOptions: Sendable {
         return min(shares.0, max(longest, min(shares.1, segmentBytes + longest)))
     }
 
+    /// What a log leaves to urgent events beside what is left to letters, in bytes: in a small queue letters have all
+    /// that the shares of the logs leave.
+    func urgentReserve(behind log: LogName) -> Int { log == .urgent ? 0 : Int(clamping: maximumBytes / 40) }
+
     /// What the letter of the longest event takes on disk, bytes.
     var longestLetter: Int { roundedUp(largestEventBytes + 4_096, to: 4_096) }
 

@@ -20,7 +20,8 @@ package struct QueueRoom: Sendable, Hashable {
         func room(_ log: LogName) -> Int {
             let limit = min(
                 Int(clamping: log.share(of: options.maximumBytes)),
-                Int(clamping: options.maximumBytes) - least - options.letterReserve)
+                Int(clamping: options.maximumBytes) - least - options.letterReserve
+                    - options.urgentReserve(behind: log))
             return limit - Self.fixedBytes - Self.lanes * least - block
         }
         self.block = block

@@ -222,8 +222,8 @@ struct RenderingTests {
     @Test(
         arguments: [
             (QueueReport.Bound.maximumSize, 0, "raise MaxSize=, which is 512 MiB, then: systemctl restart uplinkd;"),
-            (.fileSystem, 0, "free space on the file system of /var/lib/uplinkd\n"),
-            (.fileSystem, 3 << 20, "or lower KeepFree=, which keeps 3 MiB free, then: systemctl restart uplinkd\n"),
+            (.fileSystem, 0, "free space on the file system of /var/lib/uplinkd, or see why events do not leave\n"),
+            (.fileSystem, 3 << 20, "; or lower KeepFree=, which keeps 3 MiB free, then: systemctl restart uplinkd\n"),
             (.files, 0, "remove files from the file system of /var/lib/uplinkd"),
             (.quota, 0, "raise the quota that /var/lib/uplinkd falls under"),
         ] as [(QueueReport.Bound, UInt64, String)])

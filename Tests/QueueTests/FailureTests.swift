@@ -193,7 +193,8 @@ import Time
         for _ in 0..<40 where refused == nil { refused = refusal(bench.commit(batches: [10])) }
         #expect(refused == .noRoom(.normal, available: 1 << 30, keep: 1 << 30, reserved: 0))
         #expect(bench.queue.snapshot.storage == .full)
-        #expect(bench.queue.snapshot.lastError == refused)
+        #expect(
+            bench.queue.snapshot.lastError == .noRoom(.urgent, available: 1 << 30, keep: 1 << 30, reserved: 0))
         storage.available = 1 << 31
         #expect(bench.queue.snapshot.storage == .good)
         #expect(refusal(bench.commit(batches: [10])) == nil)

@@ -60,6 +60,23 @@ import Testing
         }
     }
 
+    /// In a small queue the next dead letter is kept more room for than the shares leave.
+    @Test(arguments: [1 << 20, 2 << 20, 4 << 20, 6 << 20] as [UInt64], [200, 2_000])
+    func aSmallQueueLeavesTheUrgentTheirShare(size: UInt64, length: Int) throws {
+        var options = QueueOptions(maximumBytes: size, keepFree: .percent(0))
+        options.largestEventBytes = 256 << 10
+        let bench = try Bench(MemoryStorage(), options)
+        let bulk = fill(bench, .bulk, length: length, housekeeping: .max)
+        let normal = fill(bench, .normal, length: length, housekeeping: .max)
+        #expect(bulk > 0 && normal > 0 && !isTaken(bench.commit(.bulk, length: length)))
+        #expect(bench.queue.snapshot.refused == [.bulk, .normal])
+        var urgent = 0
+        while isTaken(bench.commit(.urgent, length: length)) { urgent += 1 }
+        #expect(urgent > 2, "\(urgent) events")
+        #expect(!isTaken(bench.commit(.normal, length: length)) && !isTaken(bench.commit(.bulk, length: length)))
+        for log in LogName.lanes { #expect(try bench.drain(log).events == bench.accepted[log]) }
+    }
+
     /// Other files fill the file system: what less urgent logs have ready goes to the more urgent, and not the other
     /// way round.
     @Test(arguments: [LogName.normal, .bulk, .consent("ads")], [true, false])

@@ -97,7 +97,7 @@ extension Coordinator {
     static func refusal(for error: QueueError) -> Refusal {
         switch error {
         case .full(let log, _, _):
-            Refusal(.full, logs: [log], detail: "the queue is full", retryAfterSeconds: 30)
+            Refusal(.full, logs: [log], detail: "the queue is full for \(log.text) events", retryAfterSeconds: 30)
         case _ where error.isLackOfRoom:
             Refusal(.full, detail: "the file system is full", retryAfterSeconds: 30)
         default:
