@@ -161,6 +161,8 @@ extension Queue {
         lastSyncMicroseconds = Int((newestSync - start).nanoseconds / 1_000)
         writtenBytes += UInt64(writer.offset - begin)
         log.mustCommitAgain = false
+        // A segment that was only tried goes again when the next commit fails.
+        guard writer.offset > begin else { return again }
         log.tip = SegmentHeader.Previous(segment: writer.id, validLength: writer.offset, last: next - 1)
         return again
     }

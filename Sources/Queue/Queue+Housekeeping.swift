@@ -67,12 +67,15 @@ extension Queue {
         }
     }
 
-    /// Finishes what a call for dead letters had to leave when the disk failed.
+    /// Finishes what a purge or a call for dead letters had to leave when the disk failed.
     private func retryLetters(at now: Instant) {
-        guard deadLetters.hasUnfinished else { return lettersDue = nil }
+        guard deadLetters.hasUnfinished || logs.values.contains(where: \.isPurgeUnfinished) else {
+            return lettersDue = nil
+        }
         guard now >= lettersDue ?? now else { return }
         do throws(QueueError) {
             try completeStart()
+            try finishPurges()
             try finishLetters()
             lettersDue = nil
         } catch {
@@ -164,7 +167,7 @@ extension Queue {
         let settledEnd = min(log.end(of: index), (leastLow(in: log.name) ?? 1) - 1)
         do throws(QueueError) {
             try synchroniseCursors()
-            if recycling, log.spare == nil, log.writer != nil, segment.isSound,
+            if recycling, log.spare == nil, log.writer != nil, segment.isSound, !log.isPurgeUnfinished,
                 segment.size == options.segmentBytes, segment.allocated >= segment.size, segment.filled > 0
             {
                 let spare = log.folder + "/" + SpareSegment.name

@@ -42,8 +42,14 @@ extension Queue {
                     destination: key.destination, log: name, low: log.last + 1, kind: .purged, count: rest.count))
         }
         try synchroniseCursors()
+        log.isPurgeUnfinished = true
         try replaceSegments(of: log)
         return (events, remove(numbers(of: all) { $0.log == name && $1.stage.isCounted }))
+    }
+
+    /// Takes away the files that purges had to leave when the disk failed, once what came to the log since is settled.
+    func finishPurges() throws(QueueError) {
+        for log in logsInOrder where log.isPurgeUnfinished && isSettled(log) { try replaceSegments(of: log) }
     }
 
     /// Unlinks all files of a log but a new segment without events, whose name says how far it has come.
@@ -67,6 +73,7 @@ extension Queue {
         log.segments.removeAll { $0.name.id != writer.id }
         try synchroniseNames(of: log)
         try quarantine.remove(log.name)
+        log.isPurgeUnfinished = false
     }
 
     /// Takes an event out, its dead letters as well; it is gone from the disk when this returns.

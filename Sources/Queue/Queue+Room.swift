@@ -102,7 +102,7 @@ extension Queue {
     }
 
     /// True where every destination has settled every event, and none must be committed again.
-    private func isSettled(_ log: LogState) -> Bool {
+    func isSettled(_ log: LogState) -> Bool {
         guard log.last > 0, log.unrecovered == nil, !log.mustCommitAgain, let low = passedLow(in: log.name) else {
             return false
         }

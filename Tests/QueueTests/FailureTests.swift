@@ -238,6 +238,23 @@ import Time
         #expect(try bench.drain(to: "late").events == bench.accepted[.normal])
     }
 
+    /// A limit to the size of files, below which an empty segment is.
+    @Test(arguments: [false, true]) func whatIsTriedInVainLeavesNoFiles(first: Bool) throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        if !first { bench.commit(batches: [2]) }
+        storage.fault = { call in if case .write(_, 4_096...) = call { .fileTooLarge } else { nil } }
+        for second in 0..<20 {
+            #expect(refusal(bench.commit(batches: [400])) != nil)
+            _ = bench.queue.housekeep(at: Instant(nanoseconds: Int64(second) * 1_000_000_000), age: 0)
+            _ = bench.queue.housekeep(at: Instant(nanoseconds: Int64(second) * 1_000_000_000 + 999_000_000), age: 0)
+        }
+        #expect(try storage.names(in: "logs/normal").count <= 2)
+        storage.fault = nil
+        bench.commit(batches: [2])
+        #expect(try bench.drain().events == bench.accepted[.normal])
+    }
+
     /// Each log that could not be read is tried, though another still fails.
     @Test func aLogThatCannotBeReadKeepsNoOtherFromBeingTried() throws {
         let storage = MemoryStorage()

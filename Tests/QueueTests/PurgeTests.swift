@@ -12,6 +12,27 @@ import Time
         storage.files.filter { $0.value.bytes.holds(event) }.keys.sorted()
     }
 
+    /// On a disk without room what was counted goes once there is some, but nothing that came since and waits.
+    @Test(arguments: [false, true]) func aPurgeThatFailedIsFinished(came: Bool) throws {
+        let storage = MemoryStorage()
+        let bench = try Bench(storage)
+        bench.commit(marketing, batches: [3])
+        let event = try #require(bench.accepted[marketing]?[2])
+        storage.fault = { call in if case .write("logs/consent-marketing/spare", _) = call { .noSpace } else { nil } }
+        #expect(throws: QueueError.self) { try bench.queue.purge(log: marketing) }
+        bench.housekeep()
+        #expect(files(storage, holding: event).count == 1)
+        storage.fault = nil
+        if came { bench.commit(marketing, batches: [2]) }
+        bench.housekeep(from: 100_000_000_000)
+        #expect(try bench.drain(marketing).events.keys.sorted() == (came ? [4, 5] : []))
+        bench.housekeep(from: 200_000_000_000)
+        #expect(files(storage, holding: event).isEmpty)
+        bench.checkSums()
+        try bench.restart()
+        bench.checkSums()
+    }
+
     @Test func aCategoryIsGoneFromEveryFile() throws {
         let storage = MemoryStorage()
         let bench = try Bench(storage, destinations: ["main", "other", "late"])

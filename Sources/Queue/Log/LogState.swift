@@ -39,6 +39,8 @@ final class LogState {
     var kept: [OpenBatch] = []
     /// True where `kept` must go to the next segment, before anything else.
     var mustCommitAgain = false
+    /// True where a purge of all of it has counted and could not take the files away.
+    var isPurgeUnfinished = false
     /// The first event of which a start has yet to make sure that it is durable.
     var unconfirmed: UInt64?
     /// Segments that are not needed once `kept` is durable in a new one, and what that one continues if not `tip`.
