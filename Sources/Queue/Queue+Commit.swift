@@ -178,12 +178,15 @@ extension Queue {
             do throws(QueueError) {
                 return try openSegment(of: log, for: needed, first: first, moment)
             } catch {
-                switch error {
-                case .full, .noRoom: lackingBytes[log.name.lane] = needed
-                default: throw error
-                }
+                guard error.isLackOfRoom else { throw error }
+                lackingBytes[log.name.lane] = needed
                 let space = try space()
-                if !hasMadeRoom, canMakeRoom(for: least, in: log.name, space) {
+                if case .failed = error {
+                    // It has less than it says, or a folder takes some: all that may be given up is, but no event.
+                    guard !hasMadeRoom else { throw error }
+                    makeRoom(for: .max, in: log.name, moment)
+                    hasMadeRoom = true
+                } else if !hasMadeRoom, canMakeRoom(for: least, in: log.name, space) {
                     makeRoom(for: least, in: log.name, moment)
                     hasMadeRoom = true
                 } else {

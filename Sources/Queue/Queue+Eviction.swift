@@ -7,7 +7,8 @@ extension Queue {
         guard options.whenFull == .dropOldest, !cursorsFailing else { return false }
         let missing = bytes - roomToGrow(name, in: space)
         let most = logs.values.reduce(0) { sum, log in
-            sum + (log.name.urgency <= name.urgency ? max(0, log.bytes - emptySegmentBytes) : removable(log, for: name))
+            let mayGo = log.name.urgency <= name.urgency
+            return sum + (mayGo ? max(0, log.bytes - emptySegmentBytes) : removable(log, for: name, space))
         }
         return missing <= most
     }

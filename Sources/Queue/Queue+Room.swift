@@ -78,13 +78,15 @@ extension Queue {
     /// True where a segment of so many bytes would fit after `makeRoom`; where not, the spares are better kept.
     func canMakeRoom(for bytes: Int, in name: LogName, _ space: Space) -> Bool {
         let missing = bytes - roomToGrow(name, in: space)
-        return missing <= 0 || missing <= logs.values.reduce(0) { $0 + removable($1, for: name) }
+        return missing <= 0 || missing <= logs.values.reduce(0) { $0 + removable($1, for: name, space) }
     }
 
     /// About how many bytes of a log `makeRoom` would give up.
-    func removable(_ log: LogState, for name: LogName) -> Int {
+    func removable(_ log: LogState, for name: LogName, _ space: Space) -> Int {
         let spare = givesSpare(log, to: name) ? log.spare?.size ?? 0 : 0
-        if isSettled(log) { return max(spare, log.bytes - emptySegmentBytes) }
+        // The segment without events that takes the place of the others needs a little.
+        let canShrink = spare > 0 || space.available >= UInt64(emptySegmentBytes)
+        if isSettled(log), canShrink { return max(spare, log.bytes - emptySegmentBytes) }
         guard let low = passedLow(in: log.name), let tip = log.tip else { return spare + readyBytes(log, for: name) }
         var bytes = spare + readyBytes(log, for: name)
         var index = 0

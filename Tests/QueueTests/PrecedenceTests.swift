@@ -90,6 +90,10 @@ import Testing
             if hasSpare { for _ in 0..<40 { bench.commit(usual, length: 9_000) } } else { bench.commit(usual) }
             if hasSpare { bench.housekeep() }
             storage.capacity = storage.usedBytes
+            // A folder takes room, too.
+            storage.fault = { [unowned storage] call in
+                if case .createDirectory = call, storage.usedBytes == storage.capacity { .noSpace } else { nil }
+            }
             var taken = 0
             while isTaken(bench.commit(next, length: 3_000)) { taken += 1 }
             #expect(taken > 50, "\(taken) events of \(next.text)")
@@ -112,6 +116,21 @@ import Testing
         #expect(!isTaken(bench.commit(.bulk)) && !isTaken(bench.commit(.normal)))
         #expect(storage.files[path]?.bytes.count == before)
         #expect(isTaken(bench.commit(.urgent, length: 30_000)))
+    }
+
+    /// Others have all of the file system: a log whose events are all settled cannot shrink, and says so.
+    @Test func whereASettledLogCannotShrinkItIsRefused() throws {
+        let (bench, storage) = try Self.bench(.fileSystem)
+        bench.commit(.normal)
+        storage.capacity = storage.usedBytes
+        while isTaken(bench.commit(.normal, length: 3_000)) {}
+        _ = try bench.drain()
+        #expect(!isTaken(bench.commit(.normal, length: 3_000)))
+        #expect(bench.queue.snapshot.refused == [.bulk, .normal, .urgent] && bench.queue.snapshot.storage == .full)
+        storage.capacity += 8 << 20
+        #expect(bench.queue.snapshot.refused == [] && bench.queue.snapshot.storage == .good)
+        #expect(isTaken(bench.commit(.normal, length: 3_000)))
+        #expect(try bench.drain().events.count == 1)
     }
 
     /// A file system that keeps the room of what is not used.
