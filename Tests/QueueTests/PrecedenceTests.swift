@@ -133,6 +133,11 @@ import Testing
         #expect(try bench.drain().events.count == 1)
     }
 
+    @Test(arguments: [4_096, 24_576, 65_536] as [UInt64]) func lessThanNothingIsNoRoom(missing: UInt64) {
+        #expect(StorageSpace(total: 32 << 20, available: 0 &- missing).available == 0)
+        #expect(StorageSpace(total: 32 << 20, available: 32 << 20).available == 32 << 20)
+    }
+
     /// A file system that keeps the room of what is not used.
     @Test func whereReadyRoomIsNotToBeHadItStaysWithItsLog() throws {
         let (bench, storage) = try Self.bench(.fileSystem)

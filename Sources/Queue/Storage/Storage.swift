@@ -97,9 +97,10 @@ package struct StorageSpace: Sendable, Equatable {
     /// Files that it may still make; `UInt64.max` where there is no limit.
     package let files: UInt64
 
+    /// What a file system says that counts below zero for a moment, as XFS does at its end, is none.
     package init(total: UInt64, available: UInt64, files: UInt64 = .max) {
         self.total = total
-        self.available = available
+        self.available = available <= total ? available : 0
         self.files = files
     }
 }
