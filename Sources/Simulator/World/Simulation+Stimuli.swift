@@ -116,9 +116,9 @@ extension Simulation {
     }
 
     private func deny() {
-        if chance(30) { failDisk() }
-        give(.consent(category: Self.category, .deny))
-        guard chance(60) else { return }
+        let purgeFails = settings.hasDiskErrors && !isHealed && chance(30)
+        give(.consent(category: Self.category, .deny), purgeFails: purgeFails)
+        guard !purgeFails, chance(60) else { return }
         plan(after: span(.milliseconds(5)...(.seconds(20)))) { $0.give(.consent(category: Self.category, .allow)) }
     }
 
@@ -152,11 +152,16 @@ extension Simulation {
     }
 
     /// Has an order given, which may meet a crash, or a disk that fails.
-    private func give(_ order: OperatorOrder) {
+    /// `purgeFails`: the state of a category becomes durable, and what follows does not.
+    private func give(_ order: OperatorOrder, purgeFails: Bool = false) {
         guard now >= asleepUntil, let process, !process.isStopping else { return }
         if !isHealed {
             if chance(20) { disk.crashStep = disk.steps + Int.random(in: 0..<20, using: &random) }
-            if settings.hasDiskErrors, chance(50) {
+            if purgeFails {
+                failDisk()
+                disk.failingSyncs = max(1, disk.failingSyncs)
+                disk.syncsBeforeFailing = Int.random(in: 1...2, using: &random)
+            } else if settings.hasDiskErrors, chance(50) {
                 failDisk()
                 disk.syncsBeforeFailing = Int.random(in: 0...3, using: &random)
             }
