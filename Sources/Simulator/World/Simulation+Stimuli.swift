@@ -152,6 +152,7 @@ extension Simulation {
     }
 
     /// Has an order given, which may meet a crash, or a disk that fails.
+    ///
     /// `purgeFails`: the state of a category becomes durable, and what follows does not.
     private func give(_ order: OperatorOrder, purgeFails: Bool = false) {
         guard now >= asleepUntil, let process, !process.isStopping else { return }
