@@ -140,7 +140,8 @@ extension Queue {
         return next.lastAcknowledged(from: log.segments[index].name.id)
     }
 
-    private func beginsWithNewEvents(_ name: SegmentName, of log: LogState) -> Bool {
+    /// True where a segment's first batch can be read and was not made again.
+    func beginsWithNewEvents(_ name: SegmentName, of log: LogState) -> Bool {
         guard let source = try? openFile(of: name, at: log.path(of: name)) else { return false }
         window.attach(source.file, end: source.size, isTolerant: false)
         defer { window.detach() }

@@ -120,7 +120,7 @@ extension Queue {
     ///
     /// A segment is looked at only as far as a later one's header says that it was acknowledged, which is the next one
     /// or, of a row of copies that starts cut off have left, the one behind them; to its end where that header cannot
-    /// be read, but only for what comes before the first event that can.
+    /// be read, unless nothing was made again in that one.
     private func rescue(_ builder: inout ChunkBuilder, _ log: LogState, before index: Int) {
         for earlier in (0..<index).reversed() {
             let name = log.segments[earlier].name
@@ -133,9 +133,10 @@ extension Queue {
                 if previous.segment == name.id { validLength = previous.validLength }
                 // No earlier one was acknowledged further.
                 guard first <= last else { return }
-            } else if let found = builder.first, builder.epoch != 0 {
-                guard first < found else { continue }
-                last = found - 1
+            } else {
+                guard builder.epoch == 0 || !beginsWithNewEvents(log.segments[earlier + 1].name, of: log) else {
+                    continue
+                }
             }
             for lost in builder.lost where lost.sequences.lowerBound <= builder.end {
                 let end = min(lost.sequences.upperBound, last)

@@ -316,7 +316,7 @@ struct ChunkBuilder {
     }
 
     /// The first event that is not lost.
-    var first: UInt64? {
+    private var first: UInt64? {
         [records.first?.sequence, settled.first?.sequences.lowerBound].compactMap { $0 }.min()
     }
 
