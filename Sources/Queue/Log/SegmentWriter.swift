@@ -64,11 +64,7 @@ final class SegmentWriter {
     func fill(to end: Int, step: Int) throws(Errno) {
         guard end > filled else { return }
         let target = min(size, max(end, filled + step))
-        while filled < target {
-            let count = min(SpareSegment.slice, target - filled)
-            try file.write(SpareSegment.zeros, in: 0..<count, at: filled)
-            filled += count
-        }
+        while filled < target { filled = try SpareSegment.fill(file, from: filled, to: target) }
         try file.synchroniseData()
     }
 

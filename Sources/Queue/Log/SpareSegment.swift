@@ -4,8 +4,8 @@ internal import Posix
 final class SpareSegment {
     static let name = "spare"
     /// How much is zero-filled at once, bytes.
-    static let slice = 256 * 1_024
-    static let zeros = [UInt8](repeating: 0, count: slice)
+    private static let slice = 256 * 1_024
+    private static let zeros = [UInt8](repeating: 0, count: slice)
 
     let file: any StorageFile
     /// True where it was a segment before; its bytes are old ones, which no reader takes for the new segment's.
@@ -30,10 +30,15 @@ final class SpareSegment {
 
     /// Adds at most a slice of zeros.
     func fill(to target: Int) throws(Errno) {
-        let count = min(Self.slice, target - filled)
-        guard count > 0 else { return }
-        try file.write(Self.zeros, in: 0..<count, at: filled)
-        filled += count
+        guard filled < target else { return }
+        filled = try Self.fill(file, from: filled, to: target)
         size = max(size, filled)
+    }
+
+    /// Writes at most a slice of zeros; returns up to where.
+    static func fill(_ file: any StorageFile, from start: Int, to target: Int) throws(Errno) -> Int {
+        let count = min(slice, target - start)
+        try file.write(zeros, in: 0..<count, at: start)
+        return start + count
     }
 }
